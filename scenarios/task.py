@@ -1,0 +1,130 @@
+"""What travels: scenarios, tasks and their checks, as frozen data. Nothing here acts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Literal, TypeAlias
+
+JSON: TypeAlias = Any
+"""A JSON value: None, bool, int, float, str, list or dict of the same."""
+
+Difficulty: TypeAlias = Literal["easy", "medium", "hard"]
+
+DEFAULT_CLOCK = datetime(2026, 3, 1, 9, 0, 0, tzinfo=UTC)
+"""When a world's clock starts if its scenario does not say."""
+
+RESERVED_TOOL_NAMES = frozenset({"done", "verify", "reset", "step", "state", "close"})
+"""Names of the control plane. No world may have a tool called so; calls to them are answered as unknown tools."""
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One SQL statement and where it was written, so that a failure can be pointed at."""
+
+    sql: str
+    file: str
+    line: int
+    table: str | None = None
+    """The table an AWM statement was listed under; native SQL files leave it out."""
+    repaired: str | None = None
+    """What was mended in `sql` and why, or None where it stands as written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """One world as its author wrote it: schema, seed rows and the app whose routes are its tools."""
+
+    name: str
+    title: str
+    description: str
+    schema: tuple[Statement, ...]
+    seed: tuple[Statement, ...]
+    app_source: str
+    app_file: str
+    clock: datetime = DEFAULT_CLOCK
+    strict_references: bool = True
+    """Whether a seed row that points at a missing row stops the world (native packs) or not (AWM)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """One call of a world's tool."""
+
+    tool: str
+    arguments: Mapping[str, JSON] = field(default_factory=dict[str, JSON])
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the agent must say at the end. `kind` decides how its text is compared (verifiers/answer.py)."""
+
+    kind: Literal["number", "text", "list"]
+    value: JSON
+    """A number, a text, or a list of texts and numbers."""
+    tolerance: float = 0.0
+    """number only: the largest accepted absolute difference."""
+    ordered: bool = False
+    """list only: whether the order counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class StateCheck:
+    """The final database must equal, row for row, what the gold solution (or an alternative) reaches."""
+
+    ignore: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    """Table to columns whose values do not count."""
+    alternatives: tuple[tuple[ToolCall, ...], ...] = ()
+    """Other solutions whose end state is as good."""
+    natural_keys: frozenset[str] = frozenset()
+    """Tables whose integer primary key is chosen by the agent and so must match, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class SqlAssertion:
+    """A single-statement SELECT over the final database (the first one is attached as `initial`) and its result."""
+
+    sql: str
+    equals: tuple[tuple[JSON, ...], ...]
+    """The expected rows, in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class SqlCheck:
+    """Assertions that must all hold, plus the tables in which nothing may have changed."""
+
+    assertions: tuple[SqlAssertion, ...]
+    unchanged: frozenset[str] | None = None
+    """Tables that must stay as they were, or None: every table that is not in `may_change`."""
+    may_change: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class PythonCheck:
+    """The author's own function `(initial_db_path, final_db_path, final_answer) -> {"result": "complete"|...}`."""
+
+    code: str
+    function: str
+
+
+Check: TypeAlias = StateCheck | SqlCheck | PythonCheck
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One instruction in a scenario, with what it takes to check and to solve it."""
+
+    id: str
+    """`scenario/slug`, unique in all loaded packs."""
+    scenario: str
+    index: int
+    """Position among the tasks of its scenario, from 0."""
+    prompt: str
+    check: Check
+    answer: Answer | None = None
+    solution: tuple[ToolCall, ...] | None = None
+    """The gold solution; None where the pack has none (AWM)."""
+    difficulty: Difficulty | None = None
+    split: str = "train"
+    tags: tuple[str, ...] = ()
