@@ -1,0 +1,124 @@
+"""Confinement: what a process that runs untrusted code may do, and how it gives up the rest.
+
+Covered: files (Landlock), system calls (seccomp: no sockets, no exec, no ptrace, no signals), memory, CPU,
+file size and descriptor limits, inherited descriptors, and life beyond the parent's. Not covered: metadata of
+files outside, timing, and the CPU time it may use up to its limit.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+from dataclasses import dataclass, field
+from functools import cache
+
+from .errors import SandboxUnavailable
+from .kernel import close_all_descriptors_except, die_with, no_new_privileges
+from .landlock import landlock_version, restrict_files
+from .seccomp import Profile, restrict_syscalls
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Resource limits of one process."""
+
+    memory_bytes: int | None = 1024 * 1024 * 1024
+    """Address space on top of what the process has mapped when it is confined; None: what the parent set."""
+    cpu_seconds: int = 120
+    file_bytes: int = 1024 * 1024 * 1024
+    """The largest file it may write."""
+    descriptors: int = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Confinement:
+    """What one process keeps. Everything else is given up for good."""
+
+    profile: Profile
+    readable: tuple[str, ...] = ()
+    writable: tuple[str, ...] = ()
+    limits: Limits = field(default_factory=Limits)
+    enforced: bool = True
+    """False only where the user accepted in words to run without Landlock and seccomp."""
+
+
+def confine(confinement: Confinement) -> None:
+    """Confine this process, for good, in the order in which each step still permits the next.
+
+    Raises:
+        SandboxUnavailable: the kernel lacks a layer and `enforced` is True.
+    """
+    _set_limits(confinement.limits)
+    no_new_privileges()
+    if not confinement.enforced:
+        return
+    restrict_files(
+        readable=confinement.readable, writable=confinement.writable, version=_landlock_version()
+    )
+    restrict_syscalls(confinement.profile)
+
+
+def enter_child(parent: int, kept: set[int]) -> None:
+    """First steps of every forked child: die with the parent, hold only the descriptors in `kept`.
+
+    stdin, stdout and stderr are expected to be harmless (see `silence_standard_streams`).
+    """
+    die_with(parent)
+    close_all_descriptors_except(kept)
+
+
+def silence_standard_streams() -> None:
+    """Point stdin, stdout and stderr at /dev/null: untrusted code has nobody to talk to there."""
+    null = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(null, descriptor)
+    if null > 2:
+        os.close(null)
+
+
+def require_confinement() -> None:
+    """Refuse to go on where untrusted code could not be confined.
+
+    Raises:
+        SandboxUnavailable: says which layer is missing and which flag accepts the risk.
+    """
+    if _landlock_version() < 1:
+        raise SandboxUnavailable(
+            "worlds and verifiers are untrusted code, and this kernel cannot confine them: it has no Landlock "
+            "(Linux 5.13 or newer with landlock among its security modules). "
+            "To run them unconfined all the same, pass --allow-unconfined."
+        )
+    if not _seccomp_available():
+        raise SandboxUnavailable(
+            "worlds and verifiers are untrusted code, and this kernel cannot confine them: it has no seccomp "
+            "filters. To run them unconfined all the same, pass --allow-unconfined."
+        )
+
+
+@cache
+def _landlock_version() -> int:
+    return landlock_version()
+
+
+def _seccomp_available() -> bool:
+    return os.path.exists("/proc/sys/kernel/seccomp/actions_avail")
+
+
+def _set_limits(limits: Limits) -> None:
+    if limits.memory_bytes is not None:
+        _lower(resource.RLIMIT_AS, _mapped_bytes() + limits.memory_bytes)
+    _lower(resource.RLIMIT_CPU, limits.cpu_seconds)
+    _lower(resource.RLIMIT_FSIZE, limits.file_bytes)
+    _lower(resource.RLIMIT_NOFILE, limits.descriptors)
+    _lower(resource.RLIMIT_CORE, 0)
+
+
+def _lower(kind: int, value: int) -> None:
+    _, hard = resource.getrlimit(kind)
+    ceiling = value if hard == resource.RLIM_INFINITY else min(value, hard)
+    resource.setrlimit(kind, (ceiling, ceiling))
+
+
+def _mapped_bytes() -> int:
+    with open("/proc/self/statm", "rb") as statm:
+        return int(statm.read().split()[0]) * resource.getpagesize()

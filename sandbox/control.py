@@ -1,0 +1,228 @@
+"""The server's side of a fork server: asyncio handles on the processes that run untrusted code."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from .errors import ProcessDied, SandboxError
+from .messages import MAX_MESSAGE, Message, send_message
+
+_START_TIMEOUT_S = 60.0
+
+
+class ForkControl:
+    """Asks a fork server for children, over the control socket. One owner; `close` ends the fork server."""
+
+    def __init__(self, channel: socket.socket) -> None:
+        channel.setblocking(False)
+        self._channel = channel
+        self._replies: dict[int, asyncio.Future[Message]] = {}
+        self._next_id = 0
+        self._reader = asyncio.create_task(self._read())
+        self.closed = asyncio.Event()
+        """Set when the fork server is gone."""
+        self.ready: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
+        """Its first message that answers nothing."""
+
+    async def fork(self, request: Message, descriptors: Sequence[int]) -> int:
+        """Have a child forked that gets `request` and `descriptors`. Returns its process id.
+
+        Raises:
+            ProcessDied: the fork server is gone.
+            SandboxError: it could not fork.
+        """
+        if self.closed.is_set():
+            raise ProcessDied("the fork server is gone")
+        self._next_id += 1
+        reply: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
+        self._replies[self._next_id] = reply
+        await self._send({**request, "id": self._next_id}, list(descriptors))
+        answer = await reply
+        if "error" in answer:
+            raise SandboxError(str(answer["error"]))
+        return int(answer["pid"])
+
+    async def kill(self, pid: int) -> None:
+        """Kill a child and everything it started; quiet if the fork server is gone."""
+        with contextlib.suppress(ProcessDied):
+            await self._send({"kill": pid}, [])
+
+    async def close(self) -> None:
+        """Close our end, which ends the fork server."""
+        self._reader.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await self._reader
+        self._channel.close()
+
+    async def _send(self, message: Message, descriptors: list[int]) -> None:
+        while True:
+            try:
+                return send_message(self._channel, message, descriptors)
+            except BlockingIOError:
+                await _writable(self._channel)
+            except OSError as error:
+                raise ProcessDied("the fork server is gone") from error
+
+    async def _read(self) -> None:
+        loop = asyncio.get_running_loop()
+        try:
+            while data := await loop.sock_recv(self._channel, MAX_MESSAGE):
+                self._take(json.loads(data))
+        except OSError:
+            pass
+        finally:
+            self._fail_all()
+
+    def _take(self, message: Message) -> None:
+        if "id" in message:
+            reply = self._replies.pop(message["id"], None)
+            if reply is not None and not reply.done():
+                reply.set_result(message)
+        elif not self.ready.done():
+            self.ready.set_result(message)
+
+    def _fail_all(self) -> None:
+        self.closed.set()
+        waiting = [*self._replies.values(), self.ready]
+        self._replies.clear()
+        for future in waiting:
+            if not future.done():
+                future.set_exception(ProcessDied("the fork server died"))
+                future.exception()
+
+
+class Zygote:
+    """A running zygote (see forkserver.py): trusted, warm, and the janitor of the given folders."""
+
+    def __init__(self, process: subprocess.Popen[bytes], control: ForkControl) -> None:
+        self._process = process
+        self.control = control
+
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        return self._process.pid
+
+    @property
+    def alive(self) -> bool:
+        """Whether it can still fork."""
+        return not self.control.closed.is_set()
+
+    @classmethod
+    async def start(cls, module: str, folders: Sequence[Path] = ()) -> Zygote:
+        """Start `module` as a zygote in a clean environment; it removes `folders` when we are gone.
+
+        Raises:
+            SandboxError: it did not come up.
+        """
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            process = subprocess.Popen(
+                [sys.executable, "-P", "-s", "-m", "subworlds.sandbox.forkserver", module, str(theirs.fileno())]
+                + [str(folder) for folder in folders],
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                env=_clean_environment(),
+                start_new_session=True,
+            )
+        control = ForkControl(ours)
+        zygote = cls(process, control)
+        try:
+            await asyncio.wait_for(asyncio.shield(control.ready), _START_TIMEOUT_S)
+        except (TimeoutError, ProcessDied) as error:
+            await zygote.stop()
+            raise SandboxError(f"the zygote for {module} did not start") from error
+        return zygote
+
+    async def stop(self) -> None:
+        """End the zygote and, through it, every process it started. Returns when it is gone."""
+        await self.control.close()
+        try:
+            await asyncio.to_thread(self._process.wait, 10)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            await asyncio.to_thread(self._process.wait)
+
+
+class ProcessHandle:
+    """A process that an untrusted fork server says it started for us, held by a descriptor that cannot be reused."""
+
+    def __init__(self, pid: int, parent: int) -> None:
+        """Take hold of `pid`.
+
+        Raises:
+            ProcessDied: it is gone already, or it is not a child of `parent`.
+        """
+        try:
+            self._descriptor = os.pidfd_open(pid)
+        except ProcessLookupError as error:
+            raise ProcessDied(f"process {pid} is gone") from error
+        self.pid = pid
+        if _parent_of(pid) != parent:
+            os.close(self._descriptor)
+            raise ProcessDied(f"process {pid} is not a child of {parent}")
+
+    def kill(self) -> None:
+        """SIGKILL; quiet if it is gone."""
+        if self._descriptor >= 0:
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._descriptor, signal.SIGKILL)
+
+    async def gone(self) -> None:
+        """Wait until the process has ended, then let go of it."""
+        if self._descriptor < 0:
+            return
+        loop = asyncio.get_running_loop()
+        ended = asyncio.Event()
+        loop.add_reader(self._descriptor, ended.set)
+        try:
+            await ended.wait()
+        finally:
+            loop.remove_reader(self._descriptor)
+            self.release()
+
+    def release(self) -> None:
+        """Let go of the process without waiting."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+
+def _parent_of(pid: int) -> int | None:
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as stat:
+            return int(stat.read().rpartition(b")")[2].split()[1])
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+
+
+def _clean_environment() -> dict[str, str]:
+    """What a zygote sees: nothing of ours, and a fixed hash seed so that sets iterate alike in every run."""
+    return {
+        "LANG": "C.UTF-8",
+        "TZ": "UTC",
+        "PYTHONHASHSEED": "0",
+        "PYTHONSAFEPATH": "1",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "MALLOC_ARENA_MAX": "1",
+    }
+
+
+async def _writable(channel: socket.socket) -> None:
+    loop = asyncio.get_running_loop()
+    free = asyncio.Event()
+    loop.add_writer(channel, free.set)
+    try:
+        await free.wait()
+    finally:
+        loop.remove_writer(channel)

@@ -1,0 +1,152 @@
+"""A warm, single-threaded process that forks children on request.
+
+Run as `python -m subworlds.sandbox.forkserver MODULE CONTROL_FD [FOLDER...]` it is a *zygote*: it calls
+`MODULE.warm_up()` once, then forks a child for each request, which runs `MODULE.run(request, descriptors)`.
+When the server's end of the control socket closes, however the server ended, the zygote kills what it
+started, removes the folders and exits. A template is a second level of the same loop, in a confined process.
+
+The zygote itself only ever runs trusted code and never receives what a child must keep secret: a child reads
+its job from a descriptor of its own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib
+import os
+import select
+import shutil
+import signal
+import socket
+import sys
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from .confinement import enter_child
+from .kernel import adopt_orphans
+from .messages import Message, receive_message, send_message
+
+RunChild: TypeAlias = Callable[[Message, list[int]], None]
+
+
+@dataclass(slots=True)
+class ForkServer:
+    """The loop: fork on request, report exits, end when the control socket closes."""
+
+    control: socket.socket
+    run_child: RunChild
+    own_groups: bool
+    """Whether each child leads a process group, to be killed as a whole (zygote), or shares ours (template)."""
+    _children: set[int] = field(default_factory=set[int])
+
+    def serve(self) -> None:
+        """Serve until the other end closes; then no child of ours is left."""
+        wake, signalled = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.set_wakeup_fd(signalled, warn_on_full_buffer=False)
+        poll = select.poll()
+        poll.register(self.control, select.POLLIN)
+        poll.register(wake, select.POLLIN)
+        while True:
+            ready = {descriptor for descriptor, _ in poll.poll()}
+            if wake in ready:
+                _drain(wake)
+                self._reap()
+            if self.control.fileno() in ready and not self._answer():
+                break
+        self._kill_all()
+
+    def _answer(self) -> bool:
+        received = receive_message(self.control)
+        if received is None:
+            return False
+        request, descriptors = received
+        if "kill" in request:
+            self._kill(request["kill"])
+        else:
+            self._fork(request, descriptors)
+        return True
+
+    def _fork(self, request: Message, descriptors: list[int]) -> None:
+        parent = os.getpid()
+        try:
+            pid = os.fork()
+        except OSError as error:
+            self._tell({"id": request["id"], "error": f"cannot fork: {error.strerror}"})
+            return
+        finally:
+            if os.getpid() == parent:
+                for descriptor in descriptors:
+                    os.close(descriptor)
+        if pid == 0:
+            self._become_child(parent, request, descriptors)
+        self._children.add(pid)
+        self._tell({"id": request["id"], "pid": pid})
+
+    def _become_child(self, parent: int, request: Message, descriptors: list[int]) -> None:
+        """Run the child and end: nothing of the loop above may go on in this process."""
+        try:
+            if self.own_groups:
+                os.setsid()
+            signal.set_wakeup_fd(-1)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            self.control.detach()
+            enter_child(parent, set(descriptors))
+            self.run_child(request, descriptors)
+        except BaseException:
+            traceback.print_exc()
+            os._exit(70)
+        os._exit(0)
+
+    def _reap(self) -> None:
+        """Reap what has ended, orphans of our children included (the zygote adopts them)."""
+        with contextlib.suppress(ChildProcessError):
+            while found := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+                self._kill(found.si_pid)
+                os.waitpid(found.si_pid, 0)
+                self._children.discard(found.si_pid)
+
+    def _kill(self, pid: int) -> None:
+        """Kill a child and all that it started. It is still ours: not reaped, so its number is not reused."""
+        if pid in self._children and self.own_groups:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+    def _kill_all(self) -> None:
+        for pid in sorted(self._children):
+            self._kill(pid)
+        if self.own_groups:
+            for pid in sorted(self._children):
+                os.waitpid(pid, 0)
+
+    def _tell(self, message: Message) -> None:
+        with contextlib.suppress(OSError):
+            send_message(self.control, message)
+
+
+def _drain(descriptor: int) -> None:
+    with contextlib.suppress(BlockingIOError):
+        while os.read(descriptor, 512):
+            pass
+
+
+def _zygote(module_name: str, control_fd: int, folders: list[str]) -> None:
+    control = socket.socket(fileno=control_fd)
+    adopt_orphans()
+    module = importlib.import_module(module_name)
+    module.warm_up()
+    gc.collect()
+    gc.freeze()
+    send_message(control, {"ready": True})
+    ForkServer(control, module.run, own_groups=True).serve()
+    for folder in folders:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    _zygote(sys.argv[1], int(sys.argv[2]), sys.argv[3:])

@@ -1,0 +1,149 @@
+"""Seccomp: an allow-list of system calls, as a hand-assembled BPF program.
+
+Two programs. `LEAF` is for a process that runs a world or a verifier: it computes, reads and writes files it
+can already reach, and talks over descriptors it already holds; it cannot make a socket, a process, or a
+signal. `FORKSERVER` is for a template, which has run untrusted code at import and must still fork, confine
+its children, pass descriptors and give each child an event loop (which wants a socket pair). Calls that are not listed fail with EPERM; nothing is killed, so that
+untrusted code meets an exception it can understand.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import platform
+import struct
+from collections.abc import Mapping
+from enum import Enum
+from functools import cache
+
+from .kernel import AUDIT_ARCH, syscall, syscall_numbers
+
+_SET_MODE_FILTER = 1
+_LOAD_WORD, _JUMP_EQUAL, _JUMP_AT_LEAST, _JUMP_ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+_ALLOW = 0x7FFF0000
+_REFUSE = 0x00050000
+_OFFSET_NUMBER, _OFFSET_ARCHITECTURE, _OFFSET_ARGUMENTS = 0, 4, 16
+_X32_BIT = 0x40000000
+
+_AF_UNIX = 1
+_CLONE_THREAD = 0x00010000
+_CLONE_NAMESPACES = 0x7E020000
+
+_LEAF = """
+read write sendto recvfrom pread64 pwrite64 lseek fstat newfstatat statx stat lstat openat open close
+mmap munmap mprotect brk madvise mremap futex clock_gettime clock_nanosleep nanosleep gettimeofday time
+clock_getres epoll_wait epoll_pwait epoll_ctl epoll_create1 poll ppoll select pselect6 readv writev
+rt_sigaction rt_sigprocmask rt_sigreturn sigaltstack getrandom getpid gettid getppid getuid geteuid getgid
+getegid getgroups access faccessat faccessat2 unlink unlinkat ftruncate truncate fsync fdatasync fallocate
+rename renameat renameat2 mkdir mkdirat rmdir getdents64 getcwd readlink readlinkat dup dup2 dup3 pipe pipe2
+eventfd2 flock fchmod umask sched_yield sched_getaffinity sysinfo uname getrusage times setitimer getitimer
+alarm exit exit_group restart_syscall rseq set_robust_list get_robust_list set_tid_address arch_prctl
+membarrier getrlimit statfs fstatfs utimensat chdir fchdir msync mincore getpgrp
+""".split()
+
+_FORKSERVER_ONLY = """
+sendmsg recvmsg wait4 waitid prctl seccomp landlock_create_ruleset landlock_add_rule landlock_restrict_self
+close_range copy_file_range sendfile setrlimit chmod fchmodat setresuid setresgid setgroups
+getsockname getsockopt
+""".split()
+
+_FCNTL_COMMANDS = (0, 1, 2, 3, 4, 5, 6, 7, 36, 37, 38, 1030)
+"""Duplicate, flags and locks. Not F_SETOWN and F_SETSIG, which make the kernel send signals to others."""
+
+_IOCTL_REQUESTS = (0x5401, 0x5421, 0x541B, 0x5450, 0x5451, 0x40049409)
+"""TCGETS (isatty), FIONBIO, FIONREAD, FIONCLEX, FIOCLEX, FICLONE."""
+
+
+class Profile(Enum):
+    """Which allow-list a process lives under."""
+
+    LEAF = "leaf"
+    FORKSERVER = "forkserver"
+
+
+class _Program(ctypes.Structure):
+    _fields_ = (("length", ctypes.c_ushort), ("instructions", ctypes.c_char_p))
+
+
+def restrict_syscalls(profile: Profile) -> None:
+    """Install the filter, for good, on this thread. Needs no_new_privs.
+
+    Raises:
+        OSError: the kernel refused the filter.
+        SandboxUnavailable: unknown architecture.
+    """
+    code = _assemble(profile)
+    program = _Program(len(code) // 8, code)
+    syscall(
+        syscall_numbers()["seccomp"], ctypes.c_uint(_SET_MODE_FILTER), ctypes.c_uint(0), ctypes.byref(program)
+    )
+
+
+@cache
+def _assemble(profile: Profile) -> bytes:
+    numbers = syscall_numbers()
+    machine = platform.machine()
+    code = [
+        _op(_LOAD_WORD, _OFFSET_ARCHITECTURE),
+        _op(_JUMP_EQUAL, AUDIT_ARCH[machine], 1, 0),
+        _refuse(errno.EPERM),
+        _op(_LOAD_WORD, _OFFSET_NUMBER),
+    ]
+    if machine == "x86_64":
+        code += [_op(_JUMP_AT_LEAST, _X32_BIT, 0, 1), _refuse(errno.EPERM)]
+    code += _allow_plain(profile, numbers)
+    code += _when_argument(numbers["fcntl"], 1, _FCNTL_COMMANDS)
+    code += _when_argument(numbers["ioctl"], 1, _IOCTL_REQUESTS)
+    if profile is Profile.FORKSERVER:
+        code += _when_argument(numbers["socketpair"], 0, (_AF_UNIX,))
+    code += _limit_self(profile, numbers["prlimit64"])
+    code += _clone(profile, numbers["clone"])
+    code += [_op(_JUMP_EQUAL, numbers["clone3"], 0, 1), _refuse(errno.ENOSYS), _refuse(errno.EPERM)]
+    return b"".join(code)
+
+
+def _allow_plain(profile: Profile, numbers: Mapping[str, int]) -> list[bytes]:
+    names = _LEAF + (_FORKSERVER_ONLY if profile is Profile.FORKSERVER else [])
+    code: list[bytes] = []
+    for name in names:
+        if name in numbers:
+            code += [_op(_JUMP_EQUAL, numbers[name], 0, 1), _op(_RETURN, _ALLOW)]
+    return code
+
+
+def _when_argument(number: int, index: int, accepted: tuple[int, ...]) -> list[bytes]:
+    """Allow call `number` where its argument is one of `accepted`, else refuse it."""
+    body = [_op(_LOAD_WORD, _OFFSET_ARGUMENTS + 8 * index)]
+    for value in accepted:
+        body += [_op(_JUMP_EQUAL, value, 0, 1), _op(_RETURN, _ALLOW)]
+    body.append(_refuse(errno.EPERM))
+    return [_op(_JUMP_EQUAL, number, 0, len(body)), *body]
+
+
+def _limit_self(profile: Profile, number: int) -> list[bytes]:
+    """prlimit64 on oneself; a leaf may only ask, not set."""
+    body = [_op(_LOAD_WORD, _OFFSET_ARGUMENTS), _op(_JUMP_EQUAL, 0, 1, 0), _refuse(errno.EPERM)]
+    if profile is Profile.LEAF:
+        for half in (_OFFSET_ARGUMENTS + 16, _OFFSET_ARGUMENTS + 20):
+            body += [_op(_LOAD_WORD, half), _op(_JUMP_EQUAL, 0, 1, 0), _refuse(errno.EPERM)]
+    body.append(_op(_RETURN, _ALLOW))
+    return [_op(_JUMP_EQUAL, number, 0, len(body)), *body]
+
+
+def _clone(profile: Profile, number: int) -> list[bytes]:
+    """Threads for everybody, processes for a fork server, namespaces for nobody."""
+    if profile is Profile.LEAF:
+        verdict = [_op(_JUMP_ANY_BIT, _CLONE_THREAD, 1, 0), _refuse(errno.EPERM), _op(_RETURN, _ALLOW)]
+    else:
+        verdict = [_op(_JUMP_ANY_BIT, _CLONE_NAMESPACES, 0, 1), _refuse(errno.EPERM), _op(_RETURN, _ALLOW)]
+    body = [_op(_LOAD_WORD, _OFFSET_ARGUMENTS), *verdict]
+    return [_op(_JUMP_EQUAL, number, 0, len(body)), *body]
+
+
+def _op(code: int, operand: int, if_true: int = 0, if_false: int = 0) -> bytes:
+    return struct.pack("=HBBI", code, if_true, if_false, operand)
+
+
+def _refuse(code: int) -> bytes:
+    return _op(_RETURN, _REFUSE | code)
