@@ -1,0 +1,111 @@
+"""The server's ASGI application: OpenEnv's routes, every session's MCP endpoint, and a page of numbers."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from fastapi import FastAPI
+from openenv.core.env_server.http_server import HTTPEnvServer
+from openenv.core.env_server.interfaces import Environment
+from openenv.core.env_server.types import ConcurrencyConfig, ServerMode
+
+from ..scenarios.manager import ManagerSettings, ScenarioManager
+from ..scenarios.pack import Catalog
+from ..verifiers.service import Verification, VerifierLimits
+from .agent_plane import AgentPlane
+from .client import ENVIRONMENT
+from .environment import SubworldsEnvironment
+from .episode import EpisodeService
+from .models import ResetObservation, StepObservation, SubworldsAction, SubworldsState
+
+
+@dataclass(frozen=True, slots=True)
+class ServerSettings:
+    """How one server behaves. Read once, at the entry point."""
+
+    manager: ManagerSettings = field(default_factory=ManagerSettings)
+    verifier: VerifierLimits = field(default_factory=VerifierLimits)
+
+
+class Application:
+    """The parts of one server, wired together. `asgi` is what uvicorn runs."""
+
+    def __init__(self, catalog: Catalog, settings: ServerSettings) -> None:
+        self.catalog = catalog
+        self._settings = settings
+        self._service: EpisodeService | None = None
+        self.asgi = FastAPI(title="subworlds", version="1.0.0", lifespan=self._lifespan)
+        self._openenv = _EnvServer(
+            partial(_make_environment, self),
+            SubworldsAction,
+            StepObservation,
+            concurrency_config=ConcurrencyConfig(
+                max_concurrent_envs=settings.manager.capacity, session_timeout=settings.manager.idle_timeout_s
+            ),
+            env_name=ENVIRONMENT,
+            state_cls=SubworldsState,
+            reset_observation_cls=ResetObservation,
+        )
+        self.asgi.add_api_route("/stats", self._stats, tags=["Environment Info"])
+        self._openenv.register_routes(self.asgi, ServerMode.SIMULATION)
+
+    @property
+    def service(self) -> EpisodeService:
+        """The episodes of the running server."""
+        if self._service is None:
+            raise RuntimeError("the server is not running")
+        return self._service
+
+    @asynccontextmanager
+    async def _lifespan(self, app: FastAPI) -> AsyncIterator[None]:
+        async with (
+            ScenarioManager(self.catalog.scenario, self._settings.manager) as manager,
+            Verification(manager, self._settings.verifier) as verification,
+        ):
+            self._service = EpisodeService(self.catalog, manager, verification)
+            plane = AgentPlane(self._service)
+            app.router.routes.append(plane.route())
+            async with plane.sessions.run(), self._openenv.running(app):
+                yield
+        self._service = None
+
+    async def _stats(self) -> dict[str, Any]:
+        """How many sessions live, of how many that may; what is loaded."""
+        manager = self.service.manager
+        return {
+            "sessions": len(manager.sessions),
+            "capacity": manager.settings.capacity,
+            "connections": self._openenv.active_sessions,
+            "templates": manager.template_names(),
+            "scenarios": len(self.catalog.scenarios),
+            "tasks": len(self.catalog.tasks),
+        }
+
+
+class _EnvServer(HTTPEnvServer):
+    """OpenEnv's server, told of what agents do on the agent plane so that it does not take them for idle."""
+
+    @asynccontextmanager
+    async def running(self, app: FastAPI) -> AsyncIterator[None]:
+        """Run the hooks that OpenEnv registered (its reaper), which a lifespan of our own replaces."""
+        for start in app.router.on_startup:
+            await start()
+        try:
+            yield
+        finally:
+            for stop in app.router.on_shutdown:
+                await stop()
+
+    async def _create_session(self) -> tuple[str, Environment[Any, Any, Any]]:
+        session_id, environment = await super()._create_session()
+        if isinstance(environment, SubworldsEnvironment):
+            environment.on_activity = partial(self._update_session_activity, session_id)
+        return session_id, environment
+
+
+def _make_environment(application: Application) -> SubworldsEnvironment:
+    return SubworldsEnvironment(application.service)
