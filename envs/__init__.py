@@ -1,1 +1,36 @@
+"""The OpenEnv environment: what travels, the client, and the server."""
 
+from .client import ConnectionLost, ServerBusy, ServerError, SubworldsEnv
+from .models import (
+    CallTool,
+    CallToolObservation,
+    Done,
+    DoneObservation,
+    EpisodeError,
+    ErrorType,
+    ListTools,
+    ListToolsObservation,
+    ResetObservation,
+    SubworldsState,
+    TaskCard,
+    Tool,
+)
+
+__all__ = [
+    "CallTool",
+    "CallToolObservation",
+    "ConnectionLost",
+    "Done",
+    "DoneObservation",
+    "EpisodeError",
+    "ErrorType",
+    "ListTools",
+    "ListToolsObservation",
+    "ResetObservation",
+    "ServerBusy",
+    "ServerError",
+    "SubworldsEnv",
+    "SubworldsState",
+    "TaskCard",
+    "Tool",
+]

@@ -40,7 +40,7 @@ class Application:
         self._service: EpisodeService | None = None
         self.asgi = FastAPI(title="subworlds", version="1.0.0", lifespan=self._lifespan)
         self._openenv = _EnvServer(
-            partial(_make_environment, self),
+            partial(SubworldsEnvironment, lambda: self.service),
             SubworldsAction,
             StepObservation,
             concurrency_config=ConcurrencyConfig(
@@ -105,7 +105,3 @@ class _EnvServer(HTTPEnvServer):
         if isinstance(environment, SubworldsEnvironment):
             environment.on_activity = partial(self._update_session_activity, session_id)
         return session_id, environment
-
-
-def _make_environment(application: Application) -> SubworldsEnvironment:
-    return SubworldsEnvironment(application.service)

@@ -37,9 +37,9 @@ class SubworldsEnvironment(Environment[Any, SubworldsObservation, SubworldsState
     SUPPORTS_CONCURRENT_SESSIONS = True
     REQUIRES_SINGLE_THREAD_EXECUTOR = True  # construction and close are instant: one thread serves all connections
 
-    def __init__(self, service: EpisodeService) -> None:
+    def __init__(self, service: Callable[[], EpisodeService]) -> None:
         super().__init__(rubric=TaskRubric())
-        self._service = service
+        self._service = service()
         self._episode: Episode | None = None
         self.on_activity: Callable[[], None] = lambda: None
         """Called whenever an agent uses the episode on the agent plane."""

@@ -52,7 +52,7 @@ class ScenarioManager:
         """Args:
         find_scenario: a scenario by its name; raises UnknownScenario.
         """
-        self._find_scenario = find_scenario
+        self.find_scenario = find_scenario
         self.settings = settings
         self.workspace = Workspace(settings.workspace)
         self.enforced = True
@@ -78,7 +78,7 @@ class ScenarioManager:
         except BaseException:
             self.workspace.__exit__(None, None, None)
             raise
-        self._spawn(self._reap_forever())
+        self.spawn(self._reap_forever())
         return self
 
     async def __aexit__(
@@ -149,9 +149,9 @@ class ScenarioManager:
         await asyncio.gather(*(session.close() for session in idle))
         return [session.id for session in idle]
 
-    def discard(self, session: Session) -> None:
-        """Close a session without waiting. Call on the event loop."""
-        self._spawn(session.close())
+    def template_names(self) -> tuple[str, ...]:
+        """Scenarios whose templates are warm."""
+        return tuple(self._templates)
 
     def processes(self) -> Mapping[str, int]:
         """Process ids of the zygote and the templates, by name."""
@@ -172,7 +172,7 @@ class ScenarioManager:
                     raise
                 continue
             if self.settings.prefork:
-                self._spawn(self._refill(template))
+                self.spawn(self._refill(template))
             return template, started
         raise AssertionError("unreachable")
 
@@ -192,7 +192,7 @@ class ScenarioManager:
             template.last_used = time.monotonic()
             return template
         if scenario not in self._building:
-            task = asyncio.ensure_future(self._build(self._find_scenario(scenario)))
+            task = asyncio.ensure_future(self._build(self.find_scenario(scenario)))
             self._building[scenario] = task
             task.add_done_callback(lambda _: self._building.pop(scenario, None))
         return await asyncio.shield(self._building[scenario])
@@ -244,7 +244,8 @@ class ScenarioManager:
             await asyncio.sleep(max(0.5, min(30.0, self.settings.idle_timeout_s / 4)))
             await self.reap_idle()
 
-    def _spawn(self, work: Awaitable[None]) -> None:
+    def spawn(self, work: Awaitable[None]) -> None:
+        """Run `work` in the background until the manager closes. Call on the event loop."""
         task = asyncio.ensure_future(work)
         self._background.add(task)
         task.add_done_callback(self._background.discard)

@@ -135,6 +135,11 @@ class Session:
         """Whether the world can still answer."""
         return not self._ended and not self._started.channel.closed.is_set()
 
+    @property
+    def closed(self) -> bool:
+        """Whether somebody closed the session: its owner, or the reaper of idle sessions."""
+        return self._closing is not None
+
     def touch(self) -> None:
         """Count as used now."""
         self.last_activity = time.monotonic()
