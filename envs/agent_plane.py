@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextvars
 import json
-from typing import Any
+from typing import Any, cast
 
 from mcp import types
 from mcp.server.lowlevel import Server
@@ -48,7 +48,9 @@ class AgentPlane:
         request = Request(scope, receive)
         episode = self._service.find(request.path_params["session_id"], _bearer_token(request))
         if episode is None:
-            await _refuse(401, "unknown session or wrong token", {"WWW-Authenticate": "Bearer"})(scope, receive, send)
+            await _refuse(401, "unknown session or wrong token", {"WWW-Authenticate": "Bearer"})(
+                scope, receive, send
+            )
         elif request.method != "POST":
             await _refuse(405, "send JSON-RPC by POST", {"Allow": "POST"})(scope, receive, send)
         else:
@@ -87,10 +89,12 @@ def _read(outcome: ToolResult) -> types.CallToolResult:
         return _result(f"{outcome.failure.kind}: {outcome.failure.message}", is_error=True)
     value = outcome.result
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return _result(text, structured=value if isinstance(value, dict) else None)
+    return _result(text, structured=cast("dict[str, Any]", value) if isinstance(value, dict) else None)
 
 
-def _result(text: str, *, is_error: bool = False, structured: dict[str, Any] | None = None) -> types.CallToolResult:
+def _result(
+    text: str, *, is_error: bool = False, structured: dict[str, Any] | None = None
+) -> types.CallToolResult:
     content: list[types.ContentBlock] = [types.TextContent(type="text", text=text)]
     return types.CallToolResult(content=content, structuredContent=structured, isError=is_error)
 

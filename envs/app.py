@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from fastapi import FastAPI
 from openenv.core.env_server.http_server import HTTPEnvServer
@@ -61,7 +61,7 @@ class Application:
         return self._service
 
     @asynccontextmanager
-    async def _lifespan(self, app: FastAPI) -> AsyncIterator[None]:
+    async def _lifespan(self, app: FastAPI) -> AsyncGenerator[None]:
         async with (
             ScenarioManager(self.catalog.scenario, self._settings.manager) as manager,
             Verification(manager, self._settings.verifier) as verification,
@@ -90,7 +90,7 @@ class _EnvServer(HTTPEnvServer):
     """OpenEnv's server, told of what agents do on the agent plane so that it does not take them for idle."""
 
     @asynccontextmanager
-    async def running(self, app: FastAPI) -> AsyncIterator[None]:
+    async def running(self, app: FastAPI) -> AsyncGenerator[None]:
         """Run the hooks that OpenEnv registered (its reaper), which a lifespan of our own replaces."""
         for start in app.router.on_startup:
             await start()
@@ -101,7 +101,8 @@ class _EnvServer(HTTPEnvServer):
                 await stop()
 
     async def _create_session(self) -> tuple[str, Environment[Any, Any, Any]]:
-        session_id, environment = await super()._create_session()
+        created = cast("tuple[str, Environment[Any, Any, Any]]", await super()._create_session())
+        session_id, environment = created
         if isinstance(environment, SubworldsEnvironment):
             environment.on_activity = partial(self._update_session_activity, session_id)
-        return session_id, environment
+        return created

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any, cast
 
 import httpx
@@ -151,10 +152,8 @@ class SubworldsEnv(EnvClient[Any, SubworldsObservation, SubworldsState]):
 
     async def _send_and_receive(self, message: dict[str, Any]) -> dict[str, Any]:
         try:
-            try:
+            with contextlib.suppress(ConnectionClosed):  # a refusal can still be read
                 await self._send(message)
-            except ConnectionClosed:
-                pass  # a refused connection still holds the frame that says why
             response = await self._receive()
         except ConnectionClosed as error:
             raise ConnectionLost(f"the connection to {self.base_url} closed before it answered") from error
@@ -169,9 +168,13 @@ class SubworldsEnv(EnvClient[Any, SubworldsObservation, SubworldsState]):
     def _parse_result(self, payload: dict[str, Any]) -> StepResult[SubworldsObservation]:
         done, reward = bool(payload.get("done", False)), payload.get("reward")
         try:
-            observation = observations.validate_python({**payload["observation"], "done": done, "reward": reward})
+            observation = observations.validate_python(
+                {**payload["observation"], "done": done, "reward": reward}
+            )
         except (KeyError, ValidationError) as error:
-            raise ServerError("UNREADABLE", f"the server's answer is not a subworlds observation: {error}") from error
+            raise ServerError(
+                "UNREADABLE", f"the server's answer is not a subworlds observation: {error}"
+            ) from error
         return StepResult(observation=observation, reward=reward, done=done, metadata=payload.get("metadata"))
 
     def _parse_state(self, payload: dict[str, Any]) -> SubworldsState:
@@ -185,7 +188,9 @@ class SubworldsEnv(EnvClient[Any, SubworldsObservation, SubworldsState]):
 
     async def _http(self, method: str, path: str, body: dict[str, Any] | None) -> Any:
         base = (self.base_url or "").replace("ws://", "http://", 1).replace("wss://", "https://", 1)
-        async with httpx.AsyncClient(headers=self._headers, timeout=self._message_timeout, trust_env=False) as http:
+        async with httpx.AsyncClient(
+            headers=self._headers, timeout=self._message_timeout, trust_env=False
+        ) as http:
             response = await http.request(method, base + path, json=body)
         if response.is_error:
             raise ServerError(str(response.status_code), f"{method} {path}: {response.text[:300]}")

@@ -35,7 +35,9 @@ class SubworldsEnvironment(Environment[Any, SubworldsObservation, SubworldsState
     """Plays one episode at a time for one client."""
 
     SUPPORTS_CONCURRENT_SESSIONS = True
-    REQUIRES_SINGLE_THREAD_EXECUTOR = True  # construction and close are instant: one thread serves all connections
+    REQUIRES_SINGLE_THREAD_EXECUTOR = (
+        True  # construction and close are instant: one thread serves all connections
+    )
 
     def __init__(self, service: Callable[[], EpisodeService]) -> None:
         super().__init__(rubric=TaskRubric())
@@ -71,7 +73,9 @@ class SubworldsEnvironment(Environment[Any, SubworldsObservation, SubworldsState
             mcp_token=episode.token,
         )
 
-    async def step_async(self, action: Any, timeout_s: float | None = None, **unknown: Any) -> SubworldsObservation:
+    async def step_async(
+        self, action: Any, timeout_s: float | None = None, **unknown: Any
+    ) -> SubworldsObservation:
         """List the tools, call one, or end the episode."""
         match action:
             case ListTools():
@@ -94,7 +98,7 @@ class SubworldsEnvironment(Environment[Any, SubworldsObservation, SubworldsState
 
     @property
     def mcp_client(self) -> EpisodeToolClient:
-        """What OpenEnv's `/mcp` routes ask for: the tools of the episode, and nothing of the control plane."""
+        """What OpenEnv's `/mcp` routes ask for: the episode's tools, nothing of the control plane."""
         return EpisodeToolClient(self.tools, self._call)
 
     @property
@@ -146,7 +150,9 @@ class SubworldsEnvironment(Environment[Any, SubworldsObservation, SubworldsState
         """End the episode. Returns at once, from any thread: the session ends on the server's own loop."""
         self._end()
 
-    def reset(self, seed: int | None = None, episode_id: str | None = None, **options: Any) -> ResetObservation:
+    def reset(
+        self, seed: int | None = None, episode_id: str | None = None, **options: Any
+    ) -> ResetObservation:
         """Not available: this environment lives on an event loop. Use `reset_async`."""
         raise NotImplementedError("this environment is natively async: await reset_async")
 
@@ -162,8 +168,10 @@ class SubworldsEnvironment(Environment[Any, SubworldsObservation, SubworldsState
         except EpisodeRefused as refused:
             return CallToolObservation(tool_name=action.tool_name, error=refused.error)
         failure = outcome.failure
-        error = None if failure is None else EpisodeError(
-            error_type=ErrorType(failure.kind), message=failure.message
+        error = (
+            None
+            if failure is None
+            else EpisodeError(error_type=ErrorType(failure.kind), message=failure.message)
         )
         return CallToolObservation(
             tool_name=action.tool_name, result=outcome.result, error=error, truncated=outcome.truncated
@@ -196,9 +204,12 @@ def _read_choice(unknown: dict[str, Any], **options: Any) -> TaskChoice:
     for name, kind in (("scenario", str), ("task", str), ("index", int), ("split", str), ("seed", int)):
         value = options[name]
         if value is not None and (not isinstance(value, kind) or isinstance(value, bool)):
-            message = f"reset's {name} must be {'a text' if kind is str else 'a whole number'}, not {value!r:.80}"
+            message = (
+                f"reset's {name} must be {'a text' if kind is str else 'a whole number'}, not {value!r:.80}"
+            )
             raise EpisodeRefused(ErrorType.INVALID_REQUEST, message)
-    return TaskChoice(**{**options, "seed": options["seed"] or 0})
+    checked: dict[str, Any] = {**options, "seed": options["seed"] or 0}
+    return TaskChoice(**checked)
 
 
 def _card(task: Task, index: int) -> TaskCard:

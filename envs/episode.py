@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import secrets
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
@@ -179,7 +179,7 @@ class InFlight:
         self._idle.set()
 
     @contextmanager
-    def one(self) -> Iterator[None]:
+    def one(self) -> Generator[None]:
         """Count one piece of work.
 
         Raises:
@@ -250,7 +250,9 @@ class EpisodeService:
 
     def discard(self, episode: Episode) -> None:
         """End an episode and forget it, without waiting. Call from any thread."""
-        with contextlib.suppress(RuntimeError):  # the loop is closed: the server stopped and ended all sessions
+        with contextlib.suppress(
+            RuntimeError
+        ):  # the loop is closed: the server stopped and ended all sessions
             self._loop.call_soon_threadsafe(self._discard, episode)
 
     def _discard(self, episode: Episode) -> None:

@@ -1,20 +1,27 @@
 """What travels between a client and the server: actions, observations, state.
 
-Each kind of action and observation is its own class. On the wire an error has OpenEnv's own vocabulary (so that
-its stock clients can read it) beside ours, in `error_type`; in Python `observation.error.error_type` is ours.
+Each kind of action and observation is its own class. On the wire an error has OpenEnv's own vocabulary, so
+that its stock clients can read it, beside ours in `error_type`; in Python `observation.error.error_type` is
+ours.
 """
 
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, Self, TypeAlias, cast
 
 from openenv.core.env_server.mcp_types import Tool
 from openenv.core.env_server.types import Action, Observation, State
-from pydantic import BaseModel, Field, TypeAdapter, model_serializer, model_validator
-from pydantic.json_schema import GetJsonSchemaHandler, JsonSchemaValue
+from pydantic import (
+    BaseModel,
+    Field,
+    GetJsonSchemaHandler,
+    TypeAdapter,
+    model_serializer,
+    model_validator,
+)
+from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError
-from typing_extensions import Self
 
 from ..verifiers.verdict import Verdict
 
@@ -101,7 +108,9 @@ class SubworldsAction(Action):
         return _actions.validate_python(data)
 
     @classmethod
-    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+    def __get_pydantic_json_schema__(
+        cls, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
         return _actions.json_schema()
 
 
@@ -116,9 +125,12 @@ class SubworldsObservation(Observation):
     @model_validator(mode="before")
     @classmethod
     def _restore_error_type(cls, data: Any) -> Any:
-        if isinstance(data, dict) and isinstance(data.get("error"), dict) and data.get("error_type"):
-            return {**data, "error": {**data["error"], "error_type": data["error_type"]}}
-        return data
+        if not isinstance(data, dict):
+            return cast(object, data)
+        fields = cast(dict[str, Any], data)
+        if isinstance(fields.get("error"), dict) and fields.get("error_type"):
+            return {**fields, "error": {**fields["error"], "error_type": fields["error_type"]}}
+        return fields
 
     @model_validator(mode="after")
     def _expose_error_type(self) -> Self:
@@ -168,7 +180,8 @@ class DoneObservation(SubworldsObservation):
 
 
 AnyObservation: TypeAlias = Annotated[
-    ResetObservation | ListToolsObservation | CallToolObservation | DoneObservation, Field(discriminator="kind")
+    ResetObservation | ListToolsObservation | CallToolObservation | DoneObservation,
+    Field(discriminator="kind"),
 ]
 
 observations: TypeAdapter[ResetObservation | ListToolsObservation | CallToolObservation | DoneObservation] = (
@@ -181,9 +194,13 @@ class StepObservation(SubworldsObservation):
     """Published as the schema of what a step returns: one of the three kinds."""
 
     @classmethod
-    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+    def __get_pydantic_json_schema__(
+        cls, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
         steps: TypeAdapter[Any] = TypeAdapter(
-            Annotated[ListToolsObservation | CallToolObservation | DoneObservation, Field(discriminator="kind")]
+            Annotated[
+                ListToolsObservation | CallToolObservation | DoneObservation, Field(discriminator="kind")
+            ]
         )
         return steps.json_schema()
 

@@ -12,6 +12,9 @@ from .models import DoneObservation
 class TaskRubric(Rubric):
     """1.0 for a complete task, 0.0 for an incomplete one. Invalid episodes are never scored."""
 
+    def __init__(self) -> None:
+        super().__init__()
+
     def forward(self, action: Any, observation: Any) -> float:
         """Score the observation that ends an episode."""
         assert isinstance(observation, DoneObservation)

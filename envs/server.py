@@ -16,8 +16,8 @@ from .app import Application, ServerSettings
 _DRAIN_TIMEOUT_S = 40.0
 _BACKLOG = 2048
 _KEEPALIVE = ((socket.TCP_KEEPIDLE, 60), (socket.TCP_KEEPINTVL, 15), (socket.TCP_KEEPCNT, 4))
-"""Seconds of silence before the kernel asks whether the other end lives, between asks, and asks before it gives up.
-The other end's kernel answers, so a trainer that is busy for minutes stays connected, and a vanished one does not."""
+"""Seconds of silence before the kernel asks whether the other end lives, seconds between asks, and how many.
+The other end's kernel answers: a trainer busy for minutes stays connected, a vanished one does not."""
 
 
 class CannotListen(Exception):
@@ -31,7 +31,9 @@ def listen(host: str, port: int) -> socket.socket:
         CannotListen: the port is taken, or the address is not ours.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)  # named, or asyncio leaves Nagle on
+    listener = socket.socket(
+        family, socket.SOCK_STREAM, socket.IPPROTO_TCP
+    )  # named, or asyncio leaves Nagle on
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for option, value in _KEEPALIVE:
@@ -41,7 +43,8 @@ def listen(host: str, port: int) -> socket.socket:
         listener.listen(_BACKLOG)
     except (OSError, OverflowError) as error:
         listener.close()
-        message = f"cannot listen on {host}:{port}: {error}; choose another with --host and --port (0: any free port)"
+        advice = "choose another with --host and --port (0: any free port)"
+        message = f"cannot listen on {host}:{port}: {error}; {advice}"
         raise CannotListen(message) from error
     return listener
 
@@ -82,7 +85,9 @@ class Server(uvicorn.Server):
         """As uvicorn's, then say that we are ready."""
         await super().startup(sockets)
         if self.started:
-            self.application.service.base_url = self._url.replace("0.0.0.0", "127.0.0.1").replace("[::]", "[::1]")
+            self.application.service.base_url = self._url.replace("0.0.0.0", "127.0.0.1").replace(
+                "[::]", "[::1]"
+            )
             self._on_ready(self._url)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:

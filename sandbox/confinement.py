@@ -1,8 +1,10 @@
 """Confinement: what a process that runs untrusted code may do, and how it gives up the rest.
 
 Covered: files (Landlock), system calls (seccomp: no sockets, no exec, no ptrace, no signals), memory, CPU,
-file size and descriptor limits, inherited descriptors, and life beyond the parent's. Not covered: metadata of
-files outside, timing, and the CPU time it may use up to its limit.
+file size and descriptor limits, capabilities, inherited descriptors, and life beyond the parent's.
+
+Not covered: reading metadata of files outside, timing, the CPU time it may use up to its limit, how many
+files it fills, and how often a world forks while its template imports it (give the container a limit of pids).
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from .errors import SandboxUnavailable
-from .kernel import close_all_descriptors_except, die_with, no_new_privileges
+from .kernel import close_all_descriptors_except, die_with, drop_capabilities, no_new_privileges
 from .landlock import landlock_version, restrict_files
 from .seccomp import Profile, restrict_syscalls
 
@@ -23,7 +25,7 @@ class Limits:
     """Resource limits of one process."""
 
     memory_bytes: int | None = 1024 * 1024 * 1024
-    """Address space on top of what the process has mapped when it is confined; None: what the parent set."""
+    """Address space on top of what is mapped when the process is confined; None: what the parent set."""
     cpu_seconds: int = 120
     file_bytes: int = 1024 * 1024 * 1024
     """The largest file it may write."""
@@ -49,12 +51,11 @@ def confine(confinement: Confinement) -> None:
         SandboxUnavailable: the kernel lacks a layer and `enforced` is True.
     """
     _set_limits(confinement.limits)
+    drop_capabilities()
     no_new_privileges()
     if not confinement.enforced:
         return
-    restrict_files(
-        readable=confinement.readable, writable=confinement.writable, version=_landlock_version()
-    )
+    restrict_files(readable=confinement.readable, writable=confinement.writable, version=_landlock_version())
     restrict_syscalls(confinement.profile)
 
 
@@ -84,8 +85,8 @@ def require_confinement() -> None:
     """
     if _landlock_version() < 1:
         raise SandboxUnavailable(
-            "worlds and verifiers are untrusted code, and this kernel cannot confine them: it has no Landlock "
-            "(Linux 5.13 or newer with landlock among its security modules). "
+            "worlds and verifiers are untrusted code, and this kernel cannot confine them: it has no "
+            "Landlock (Linux 5.13 or newer with landlock among its security modules). "
             "To run them unconfined all the same, pass --allow-unconfined."
         )
     if not _seccomp_available():

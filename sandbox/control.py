@@ -17,16 +17,21 @@ from .errors import ProcessDied, SandboxError
 from .messages import MAX_MESSAGE, Message, send_message
 
 _START_TIMEOUT_S = 60.0
+_REPLY_TIMEOUT_S = 60.0
 
 
 class ForkControl:
-    """Asks a fork server for children, over the control socket. One owner; `close` ends the fork server."""
+    """Asks a fork server for children, over the control socket. One owner; `close` ends the fork server.
+
+    A template has run untrusted code: whatever it sends that is no answer counts as its death.
+    """
 
     def __init__(self, channel: socket.socket) -> None:
         channel.setblocking(False)
         self._channel = channel
         self._replies: dict[int, asyncio.Future[Message]] = {}
         self._next_id = 0
+        self._sending = asyncio.Lock()
         self._reader = asyncio.create_task(self._read())
         self.closed = asyncio.Event()
         """Set when the fork server is gone."""
@@ -36,8 +41,10 @@ class ForkControl:
     async def fork(self, request: Message, descriptors: Sequence[int]) -> int:
         """Have a child forked that gets `request` and `descriptors`. Returns its process id.
 
+        A caller that is cancelled leaves nothing behind: the child it would have had is killed.
+
         Raises:
-            ProcessDied: the fork server is gone.
+            ProcessDied: the fork server is gone, or so stuck that it might as well be.
             SandboxError: it could not fork.
         """
         if self.closed.is_set():
@@ -45,8 +52,13 @@ class ForkControl:
         self._next_id += 1
         reply: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
         self._replies[self._next_id] = reply
-        await self._send({**request, "id": self._next_id}, list(descriptors))
-        answer = await reply
+        try:
+            async with asyncio.timeout(_REPLY_TIMEOUT_S):
+                await self._send({**request, "id": self._next_id}, list(descriptors))
+                answer = await reply
+        except TimeoutError as error:
+            self._reader.cancel()
+            raise ProcessDied("the fork server does not answer") from error
         if "error" in answer:
             raise SandboxError(str(answer["error"]))
         return int(answer["pid"])
@@ -59,25 +71,25 @@ class ForkControl:
     async def close(self) -> None:
         """Close our end, which ends the fork server."""
         self._reader.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await self._reader
+        await asyncio.wait([self._reader])
         self._channel.close()
 
     async def _send(self, message: Message, descriptors: list[int]) -> None:
-        while True:
-            try:
-                return send_message(self._channel, message, descriptors)
-            except BlockingIOError:
-                await _writable(self._channel)
-            except OSError as error:
-                raise ProcessDied("the fork server is gone") from error
+        async with self._sending:
+            while True:
+                try:
+                    return send_message(self._channel, message, descriptors)
+                except BlockingIOError:
+                    await _writable(self._channel)
+                except OSError as error:
+                    raise ProcessDied("the fork server is gone") from error
 
     async def _read(self) -> None:
         loop = asyncio.get_running_loop()
         try:
             while data := await loop.sock_recv(self._channel, MAX_MESSAGE):
                 self._take(json.loads(data))
-        except OSError:
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             pass
         finally:
             self._fail_all()
@@ -85,10 +97,19 @@ class ForkControl:
     def _take(self, message: Message) -> None:
         if "id" in message:
             reply = self._replies.pop(message["id"], None)
+            if "error" not in message:
+                message["pid"] = int(message["pid"])
             if reply is not None and not reply.done():
                 reply.set_result(message)
+            elif "pid" in message:
+                self._kill_unwanted(message["pid"])
         elif not self.ready.done():
             self.ready.set_result(message)
+
+    def _kill_unwanted(self, pid: int) -> None:
+        """Its fork was cancelled meanwhile. A full channel is no loss: the child's own channel is closed."""
+        with contextlib.suppress(OSError):
+            send_message(self._channel, {"kill": pid})
 
     def _fail_all(self) -> None:
         self.closed.set()
@@ -125,23 +146,24 @@ class Zygote:
             SandboxError: it did not come up.
         """
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        arguments = [module, str(theirs.fileno()), *map(str, folders)]
         with theirs:
-            process = subprocess.Popen(
-                [sys.executable, "-P", "-s", "-m", "subworlds.sandbox.forkserver", module, str(theirs.fileno())]
-                + [str(folder) for folder in folders],
+            process = subprocess.Popen(  # noqa: ASYNC220 - waits for the exec, not for the process
+                [sys.executable, "-P", "-s", "-m", "subworlds.sandbox.forkserver", *arguments],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 env=_clean_environment(),
                 start_new_session=True,
             )
-        control = ForkControl(ours)
-        zygote = cls(process, control)
+        zygote = cls(process, ForkControl(ours))
         try:
-            await asyncio.wait_for(asyncio.shield(control.ready), _START_TIMEOUT_S)
-        except (TimeoutError, ProcessDied) as error:
+            await asyncio.wait_for(asyncio.shield(zygote.control.ready), _START_TIMEOUT_S)
+        except BaseException as error:
             await zygote.stop()
-            raise SandboxError(f"the zygote for {module} did not start") from error
+            if isinstance(error, TimeoutError | ProcessDied):
+                raise SandboxError(f"the zygote for {module} did not start") from error
+            raise
         return zygote
 
     async def stop(self) -> None:
@@ -155,7 +177,7 @@ class Zygote:
 
 
 class ProcessHandle:
-    """A process that an untrusted fork server says it started for us, held by a descriptor that cannot be reused."""
+    """A process that an untrusted fork server says it started for us, held by a pidfd: never a stranger."""
 
     def __init__(self, pid: int, parent: int) -> None:
         """Take hold of `pid`.
@@ -165,11 +187,12 @@ class ProcessHandle:
         """
         try:
             self._descriptor = os.pidfd_open(pid)
-        except ProcessLookupError as error:
+        except (ProcessLookupError, ValueError, OverflowError) as error:
             raise ProcessDied(f"process {pid} is gone") from error
         self.pid = pid
+        self._ended: asyncio.Future[None] | None = None
         if _parent_of(pid) != parent:
-            os.close(self._descriptor)
+            self.release()
             raise ProcessDied(f"process {pid} is not a child of {parent}")
 
     def kill(self) -> None:
@@ -179,23 +202,23 @@ class ProcessHandle:
                 signal.pidfd_send_signal(self._descriptor, signal.SIGKILL)
 
     async def gone(self) -> None:
-        """Wait until the process has ended, then let go of it."""
-        if self._descriptor < 0:
-            return
-        loop = asyncio.get_running_loop()
-        ended = asyncio.Event()
-        loop.add_reader(self._descriptor, ended.set)
-        try:
-            await ended.wait()
-        finally:
-            loop.remove_reader(self._descriptor)
-            self.release()
+        """Wait until the process has ended, then let go of it. Any number of tasks may wait."""
+        if self._ended is None and self._descriptor >= 0:
+            loop = asyncio.get_running_loop()
+            self._ended = loop.create_future()
+            loop.add_reader(self._descriptor, self.release)
+        if self._ended is not None:
+            await asyncio.shield(self._ended)
 
     def release(self) -> None:
         """Let go of the process without waiting."""
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
-            self._descriptor = -1
+        if self._descriptor < 0:
+            return
+        if self._ended is not None:
+            self._ended.get_loop().remove_reader(self._descriptor)
+            self._ended.set_result(None)
+        os.close(self._descriptor)
+        self._descriptor = -1
 
 
 def _parent_of(pid: int) -> int | None:
@@ -207,7 +230,11 @@ def _parent_of(pid: int) -> int | None:
 
 
 def _clean_environment() -> dict[str, str]:
-    """What a zygote sees: nothing of ours, and a fixed hash seed so that sets iterate alike in every run."""
+    """What a zygote sees: nothing of ours, and a fixed hash seed so that sets iterate alike in every run.
+
+    The numeric libraries are told to start no threads: a thread started by an import, before a process is
+    confined, would stay unconfined, and no fork takes it along.
+    """
     return {
         "LANG": "C.UTF-8",
         "TZ": "UTC",
@@ -215,6 +242,9 @@ def _clean_environment() -> dict[str, str]:
         "PYTHONSAFEPATH": "1",
         "PYTHONDONTWRITEBYTECODE": "1",
         "MALLOC_ARENA_MAX": "1",
+        "OMP_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+        "MKL_NUM_THREADS": "1",
     }
 
 

@@ -39,13 +39,13 @@ class ForkServer:
     control: socket.socket
     run_child: RunChild
     own_groups: bool
-    """Whether each child leads a process group, to be killed as a whole (zygote), or shares ours (template)."""
+    """Whether each child leads a process group, to be killed as one (zygote), or shares ours (template)."""
     _children: set[int] = field(default_factory=set[int])
 
     def serve(self) -> None:
         """Serve until the other end closes; then no child of ours is left."""
         wake, signalled = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
-        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.signal(signal.SIGCHLD, _wake_up)
         signal.set_wakeup_fd(signalled, warn_on_full_buffer=False)
         poll = select.poll()
         poll.register(self.control, select.POLLIN)
@@ -60,7 +60,10 @@ class ForkServer:
         self._kill_all()
 
     def _answer(self) -> bool:
-        received = receive_message(self.control)
+        try:
+            received = receive_message(self.control)
+        except ConnectionResetError:
+            return False  # it ended without having read all that we told it
         if received is None:
             return False
         request, descriptors = received
@@ -118,15 +121,27 @@ class ForkServer:
                 os.kill(pid, signal.SIGKILL)
 
     def _kill_all(self) -> None:
-        for pid in sorted(self._children):
-            self._kill(pid)
+        """Kill what a zygote started, to the last. A template may not kill: its children die with it."""
         if self.own_groups:
             for pid in sorted(self._children):
-                os.waitpid(pid, 0)
+                self._kill(pid)
+            for pid in sorted(self._children):
+                _await_group(pid)
 
     def _tell(self, message: Message) -> None:
         with contextlib.suppress(OSError):
             send_message(self.control, message)
+
+
+def _wake_up(_signal: int, _frame: object) -> None:
+    """What interrupts is the wake-up descriptor; a handler there must be."""
+
+
+def _await_group(leader: int) -> None:
+    """Reap a killed process group to the last: whose own parent died has become our child."""
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            os.waitpid(-leader, 0)
 
 
 def _drain(descriptor: int) -> None:
@@ -138,14 +153,17 @@ def _drain(descriptor: int) -> None:
 def _zygote(module_name: str, control_fd: int, folders: list[str]) -> None:
     control = socket.socket(fileno=control_fd)
     adopt_orphans()
-    module = importlib.import_module(module_name)
-    module.warm_up()
-    gc.collect()
-    gc.freeze()
-    send_message(control, {"ready": True})
-    ForkServer(control, module.run, own_groups=True).serve()
-    for folder in folders:
-        shutil.rmtree(folder, ignore_errors=True)
+    try:
+        module = importlib.import_module(module_name)
+        module.warm_up()
+        gc.collect()
+        gc.freeze()
+        with contextlib.suppress(BrokenPipeError):
+            send_message(control, {"ready": True})
+        ForkServer(control, module.run, own_groups=True).serve()
+    finally:
+        for folder in folders:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ _PR_SET_CHILD_SUBREAPER = 36
 _PR_SET_NO_NEW_PRIVS = 38
 _SIGKILL = 9
 _CLOSE_RANGE_NR = 436
+_CAPABILITY_VERSION = 0x20080522
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.syscall.restype = ctypes.c_long
@@ -62,6 +63,13 @@ def prctl(option: int, argument: int) -> None:
 def no_new_privileges() -> None:
     """Give up, for good, every way of gaining privileges through exec."""
     prctl(_PR_SET_NO_NEW_PRIVS, 1)
+
+
+def drop_capabilities() -> None:
+    """Give up, for good, what root may do beyond owning its files; raising its own limits, for one."""
+    header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION, 0)
+    none = (ctypes.c_uint32 * 6)()
+    syscall(syscall_numbers()["capset"], ctypes.byref(header), ctypes.byref(none))
 
 
 def adopt_orphans() -> None:

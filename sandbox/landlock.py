@@ -49,9 +49,7 @@ class _PathBeneath(ctypes.Structure):
 def landlock_version() -> int:
     """The Landlock ABI of the running kernel, 0 where there is none."""
     try:
-        return syscall(
-            _CREATE_RULESET, None, ctypes.c_size_t(0), ctypes.c_uint32(_CREATE_RULESET_VERSION)
-        )
+        return syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), ctypes.c_uint32(_CREATE_RULESET_VERSION))
     except OSError:
         return 0
 
@@ -100,7 +98,11 @@ def _allow(ruleset: int, path: str, access: int) -> None:
             access &= _FILE_RIGHTS
         rule = _PathBeneath(access, descriptor)
         syscall(
-            _ADD_RULE, ctypes.c_int(ruleset), ctypes.c_int(_RULE_PATH_BENEATH), ctypes.byref(rule), ctypes.c_uint32(0)
+            _ADD_RULE,
+            ctypes.c_int(ruleset),
+            ctypes.c_int(_RULE_PATH_BENEATH),
+            ctypes.byref(rule),
+            ctypes.c_uint32(0),
         )
     finally:
         os.close(descriptor)

@@ -103,7 +103,14 @@ def _share_blocks(read: int, write: int) -> bool:
     try:
         fcntl.ioctl(write, _FICLONE, read)
     except OSError as error:
-        if error.errno in (errno.EOPNOTSUPP, errno.EXDEV, errno.EINVAL, errno.ENOTTY, errno.EPERM, errno.ENOSYS):
+        if error.errno in (
+            errno.EOPNOTSUPP,
+            errno.EXDEV,
+            errno.EINVAL,
+            errno.ENOTTY,
+            errno.EPERM,
+            errno.ENOSYS,
+        ):
             return False
         raise
     return True

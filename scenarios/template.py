@@ -27,6 +27,7 @@ from ..sandbox.confinement import Confinement, Limits, confine, silence_standard
 from ..sandbox.forkserver import ForkServer
 from ..sandbox.messages import Message, send_message
 from ..sandbox.seccomp import Profile
+from ..sandbox.timezones import time_zone_folders
 from .chance import install_chance, seed_chance
 from .clock import WorldClock, connect_to_sqlite
 from .errors import Problem, ScenarioError
@@ -39,6 +40,7 @@ from .task import Scenario
 from .toolset import Endpoint, endpoints_of
 from .world import World, run_world
 
+_TIME_ZONES = time_zone_folders()
 _PROCESS_LIMITS = Limits(cpu_seconds=3600)
 _database = WorldDatabase()
 
@@ -111,9 +113,7 @@ class _Template:
         self._start_once()
         _prepare(self._app)
         _database.complete()
-        snapshot = self._folder / SNAPSHOT_FILE
-        os.rename(building, snapshot)
-        snapshot.chmod(0o400)
+        os.rename(building, self._folder / SNAPSHOT_FILE)
         return notes + lost
 
     def _start_once(self) -> None:
@@ -146,16 +146,6 @@ class _Template:
             folder=request["folder"],
             confinement=confinement,
         )
-
-
-def _time_zone_folders() -> tuple[str, ...]:
-    """Public data that worlds may read: the time zone database."""
-    import tzdata
-
-    return ("/usr/share/zoneinfo", os.path.dirname(tzdata.__file__))
-
-
-_TIME_ZONES = _time_zone_folders()
 
 
 def _execute_app(scenario: Scenario) -> FastAPI:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TypeAlias
 
 import pytest
+
 from subworlds.envs.app import ServerSettings
 from subworlds.envs.server import Server, listen
 from subworlds.scenarios.manager import ManagerSettings
@@ -24,7 +25,7 @@ Serve: TypeAlias = Callable[[list[Path], ServerSettings], AbstractContextManager
 
 
 @contextmanager
-def serving(packs: list[Path], settings: ServerSettings) -> Iterator[str]:
+def serving(packs: list[Path], settings: ServerSettings) -> Generator[str]:
     """Run a server in a thread for as long as the block lasts; yields its URL."""
     server = Server(Catalog.load(packs), settings)
     ready: Future[str] = Future()
@@ -57,7 +58,9 @@ def worlds() -> Path:
 def server_url() -> Iterator[str]:
     """A server over the toy worlds, with short limits."""
     settings = ServerSettings(
-        manager=ManagerSettings(capacity=64, limits=SessionLimits(call_timeout_s=1.0, output_characters=10_000)),
+        manager=ManagerSettings(
+            capacity=64, limits=SessionLimits(call_timeout_s=1.0, output_characters=10_000)
+        ),
         verifier=VerifierLimits(wall_s=2.0),
     )
     with serving([WORLDS], settings) as url:

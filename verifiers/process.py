@@ -21,12 +21,16 @@ from typing import Any
 from ..sandbox.confinement import Confinement, Limits, confine, enter_child, silence_standard_streams
 from ..sandbox.messages import Message
 from ..sandbox.seccomp import Profile
+from ..sandbox.timezones import time_zone_folders
 from .claim import Claim, FunctionFailed, call_function, imports_of
 from .job import run_job
 
-_WARM = "sqlite3 json re datetime math csv io zoneinfo collections itertools statistics decimal fractions string"
+_WARM = (
+    "sqlite3 json re datetime math csv io zoneinfo collections itertools statistics decimal fractions string"
+)
 _CLAIM_BYTES = 16_384
 _NONCE_BYTES = 16
+_TIME_ZONES = time_zone_folders()
 
 
 def warm_up() -> None:
@@ -50,7 +54,11 @@ def _judge(job: dict[str, Any]) -> dict[str, Any]:
     limits = Limits(memory_bytes=job["memory_bytes"], cpu_seconds=job["cpu_seconds"])
     match job["kind"]:
         case "seal":
-            confine(Confinement(Profile.LEAF, (), (os.path.dirname(job["final"]),), limits, enforced=job["enforced"]))
+            confine(
+                Confinement(
+                    Profile.LEAF, (), (os.path.dirname(job["final"]),), limits, enforced=job["enforced"]
+                )
+            )
             return _seal(job["final"])
         case "python":
             for name in imports_of(job["code"]):
@@ -98,8 +106,11 @@ def _become_author(job: Mapping[str, Any], limits: Limits, parent: int, nonces: 
         enter_child(parent, {nonces, claims})
         confine(_reading(job, Profile.LEAF, Limits(memory_bytes=None, cpu_seconds=limits.cpu_seconds)))
         try:
-            failed, text = False, call_function(
-                job["code"], job["function"], job["initial"], job["final"], job["answer"], job["clock"]
+            failed, text = (
+                False,
+                call_function(
+                    job["code"], job["function"], job["initial"], job["final"], job["answer"], job["clock"]
+                ),
             )
         except FunctionFailed as error:
             failed, text = True, str(error)
@@ -141,15 +152,6 @@ def _import_if_there(name: str) -> None:
         return
 
 
-def _time_zone_folders() -> tuple[str, ...]:
-    import tzdata
-
-    return ("/usr/share/zoneinfo", os.path.dirname(tzdata.__file__))
-
-
-_TIME_ZONES = _time_zone_folders()
-
-
 def _read_all(channel: socket.socket) -> bytes:
     parts: list[bytes] = []
     while part := channel.recv(1 << 20):
@@ -158,7 +160,5 @@ def _read_all(channel: socket.socket) -> bytes:
 
 
 def _read_limited(descriptor: int) -> bytes:
-    data = b""
     with os.fdopen(descriptor, "rb") as pipe:
-        data = pipe.read(_CLAIM_BYTES + 1)
-    return data
+        return pipe.read(_CLAIM_BYTES + 1)

@@ -1,4 +1,4 @@
-"""Verification on the server's side: seals final databases, learns what gold solutions reach, asks for verdicts."""
+"""Verification on the server's side: seals databases, learns what gold solutions reach, asks for verdicts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .wire import decode_verdict, expectation_job, python_job, sql_job, state_jo
 _ZYGOTE = "subworlds.verifiers.process"
 _MAX_ANSWER_BYTES = 16 * 1024 * 1024
 _CLOCKS = ((1, 0.0), (2, 37 * 86_400 + 5 * 3_600 + 1_234.0))
-"""Seed and clock offset (seconds) of the two runs of a gold solution that tell volatile columns from the rest."""
+"""Seed and clock offset (s) of the two runs of a gold solution that tell volatile columns from the rest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,9 @@ class Verification:
         """Process id of the verifier zygote."""
         return None if self._zygote is None else self._zygote.pid
 
-    async def verify(self, task: Task, *, initial: Path, final: Path, answer: str | None, calls: int) -> Verdict:
+    async def verify(
+        self, task: Task, *, initial: Path, final: Path, answer: str | None, calls: int
+    ) -> Verdict:
         """Judge a finished episode. Never raises for what worlds and verifiers do.
 
         Args:
@@ -129,7 +131,9 @@ class Verification:
     async def _learn(self, task: Task, check: StateCheck) -> list[dict[str, Any]]:
         if task.solution is None:
             raise VerifierFailed(f"task '{task.id}' is checked by its end state but has no gold solution")
-        return [await self._learn_one(task, check, solution) for solution in (task.solution, *check.alternatives)]
+        return [
+            await self._learn_one(task, check, solution) for solution in (task.solution, *check.alternatives)
+        ]
 
     async def _learn_one(self, task: Task, check: StateCheck, solution: Sequence[ToolCall]) -> dict[str, Any]:
         """What a solution changes.
@@ -142,7 +146,9 @@ class Verification:
         except (WorldCrashed, ScenarioError, ServerFull, SandboxError) as error:
             raise VerifierFailed(f"the gold solution of '{task.id}' cannot be played: {error}") from error
 
-    async def _play_twice(self, task: Task, check: StateCheck, solution: Sequence[ToolCall]) -> dict[str, Any]:
+    async def _play_twice(
+        self, task: Task, check: StateCheck, solution: Sequence[ToolCall]
+    ) -> dict[str, Any]:
         """Play a solution under two clocks and two seeds, and have the changes compared."""
         async with contextlib.AsyncExitStack() as stack:
             finals: list[Path] = []
@@ -161,7 +167,7 @@ class Verification:
                 finals.append(await session.finish())
                 await self.seal(finals[-1])
             assert initial is not None
-            return await self._run(expectation_job(check, initial=initial, finals=finals))
+            return await self._run(expectation_job(initial=initial, finals=finals))
 
     async def _run(self, job: Mapping[str, Any]) -> dict[str, Any]:
         """Run one job in a process of its own.

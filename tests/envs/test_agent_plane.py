@@ -12,6 +12,7 @@ from fastmcp.client.transports import StreamableHttpTransport
 from mcp import ClientSession
 from mcp.client.streamable_http import streamable_http_client
 from openenv.core.mcp_client import MCPToolClient
+
 from subworlds.envs import ResetObservation, SubworldsEnv
 
 _TOOLS = ["list_goods", "sell", "get_price", "trip", "recite", "nap", "crash"]
@@ -87,7 +88,8 @@ async def test_the_endpoint_is_gone_when_the_episode_is_done(server_url: str) ->
 
 
 @pytest.mark.parametrize(
-    "body", [b"", b"{", b"[]", b'"x"', b'{"jsonrpc": "2.0", "id": 1, "method": "done"}', b"\xff\xfe", b"[" * 5000]
+    "body",
+    [b"", b"{", b"[]", b'"x"', b'{"jsonrpc": "2.0", "id": 1, "method": "done"}', b"\xff\xfe", b"[" * 5000],
 )
 async def test_malformed_messages_are_refused_and_the_episode_goes_on(server_url: str, body: bytes) -> None:
     async with playing(server_url) as (env, reset), httpx.AsyncClient() as http:

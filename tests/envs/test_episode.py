@@ -6,6 +6,7 @@ import asyncio
 import json
 
 import pytest
+
 from subworlds.envs import ErrorType, ServerError, SubworldsEnv
 from subworlds.envs.models import Done
 
@@ -23,7 +24,10 @@ async def test_gold_calls_complete_the_task_and_earn_one(env: SubworldsEnv) -> N
     result = await env.done()
     verdict = result.observation.verdict
     assert (result.done, result.reward, verdict.outcome) == (True, 1.0, "complete")
-    assert {(change.table, change.kind) for change in verdict.receipt.made} == {("goods", "update"), ("sales", "insert")}
+    assert {(change.table, change.kind) for change in verdict.receipt.made} == {
+        ("goods", "update"),
+        ("sales", "insert"),
+    }
     assert not verdict.receipt.missing
     assert not verdict.receipt.collateral
 
@@ -44,8 +48,13 @@ async def test_a_change_nobody_asked_for_is_collateral_and_fails_the_task(env: S
     assert {change.table for change in verdict.receipt.collateral} == {"goods", "sales"}
 
 
-@pytest.mark.parametrize(("answer", "reward"), [("70", 1.0), ("It costs 70 cents.", 1.0), ("50", 0.0), ("50 or 70", 0.0), (None, 0.0)])
-async def test_a_question_is_scored_by_its_answer(env: SubworldsEnv, answer: str | None, reward: float) -> None:
+@pytest.mark.parametrize(
+    ("answer", "reward"),
+    [("70", 1.0), ("It costs 70 cents.", 1.0), ("50", 0.0), ("50 or 70", 0.0), (None, 0.0)],
+)
+async def test_a_question_is_scored_by_its_answer(
+    env: SubworldsEnv, answer: str | None, reward: float
+) -> None:
     await env.reset(task="kiosk/price-of-pear")
     assert (await env.done(answer)).reward == reward
 
@@ -60,7 +69,9 @@ async def test_every_verifier_kind_tells_done_from_not_done(env: SubworldsEnv, t
 
 
 @pytest.mark.parametrize("task", ["broken-verifier", "endless-verifier", "forging-verifier", "broken-gold"])
-async def test_a_verifier_that_breaks_makes_the_episode_invalid_not_failed(env: SubworldsEnv, task: str) -> None:
+async def test_a_verifier_that_breaks_makes_the_episode_invalid_not_failed(
+    env: SubworldsEnv, task: str
+) -> None:
     await env.reset(task=f"kiosk/{task}")
     await env.call_tool("sell", good_id=2)
     result = await env.done()
@@ -156,7 +167,10 @@ async def test_a_task_is_found_by_id_by_scenario_and_index_and_by_split_and_inde
 
 async def test_nothing_an_agent_or_trainer_sees_before_done_holds_gold_or_verifier(env: SubworldsEnv) -> None:
     reset = await env.reset(task="kiosk/price-of-pear")
-    seen = [reset.observation.model_dump_json(), json.dumps([tool.model_dump() for tool in await env.list_tools()])]
+    seen = [
+        reset.observation.model_dump_json(),
+        json.dumps([tool.model_dump() for tool in await env.list_tools()]),
+    ]
     seen += [card.model_dump_json() for card in await env.list_tasks("train")]
     seen.append((await env.state()).model_dump_json())
     for text in seen:

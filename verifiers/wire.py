@@ -1,0 +1,157 @@
+"""Jobs for the verifier process, and its verdicts, as JSON."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from ..scenarios.task import Answer, PythonCheck, SqlCheck, StateCheck
+from .expectation import Expectation
+from .verdict import Change, Receipt, Row, Verdict
+
+Job: TypeAlias = dict[str, Any]
+
+MOST_SHOWN = 60
+"""Changes a receipt holds."""
+
+_LONGEST_TEXT = 200
+
+
+def state_job(
+    check: StateCheck,
+    expectations: Sequence[Mapping[str, Any]],
+    expected_answer: Answer | None,
+    *,
+    initial: Path,
+    final: Path,
+    given: str | None,
+) -> Job:
+    """Judge by end state. `expectations`: what `expectation_job` answered for each solution."""
+    return {
+        "kind": "state",
+        "expectations": list(expectations),
+        "ignore": {table: list(columns) for table, columns in check.ignore.items()},
+        "natural_keys": sorted(check.natural_keys),
+        **_common(initial, final, expected_answer, given),
+    }
+
+
+def sql_job(
+    check: SqlCheck, expected_answer: Answer | None, *, initial: Path, final: Path, given: str | None
+) -> Job:
+    """Judge by assertions."""
+    return {
+        "kind": "sql",
+        "assertions": [dataclasses.asdict(assertion) for assertion in check.assertions],
+        "unchanged": None if check.unchanged is None else sorted(check.unchanged),
+        "may_change": sorted(check.may_change),
+        **_common(initial, final, expected_answer, given),
+    }
+
+
+def python_job(
+    check: PythonCheck,
+    expected_answer: Answer | None,
+    *,
+    initial: Path,
+    final: Path,
+    given: str | None,
+    clock: datetime,
+) -> Job:
+    """Judge by the author's function, called at the world's time `clock`."""
+    return {
+        "kind": "python",
+        "code": check.code,
+        "function": check.function,
+        "clock": clock.isoformat(),
+        **_common(initial, final, expected_answer, given),
+    }
+
+
+def expectation_job(*, initial: Path, finals: Sequence[Path]) -> Job:
+    """Learn what a solution changes from the two databases that two runs of it left."""
+    return {"kind": "expectation", "initial": str(initial), "finals": [str(final) for final in finals]}
+
+
+def receipt(
+    *,
+    made: Sequence[Change] = (),
+    missing: Sequence[Change] = (),
+    forbidden: Sequence[Change] = (),
+    collateral: Sequence[Change] = (),
+    unsorted: Sequence[Change] = (),
+    unread: int = 0,
+) -> Receipt:
+    """A receipt short enough to send: what is missing or wrong comes before what is right."""
+    room = MOST_SHOWN
+    kept: dict[str, tuple[Change, ...]] = {}
+    sections = {
+        "missing": missing,
+        "forbidden": forbidden,
+        "collateral": collateral,
+        "made": made,
+        "unsorted": unsorted,
+    }
+    for name, changes in sections.items():
+        kept[name] = tuple(_shorten(change) for change in changes[:room])
+        room -= len(kept[name])
+    omitted = sum(len(changes) for changes in sections.values()) - (MOST_SHOWN - room) + unread
+    return Receipt(**kept, omitted=omitted)
+
+
+def encode_verdict(verdict: Verdict) -> dict[str, Any]:
+    """A verdict as JSON."""
+    return dataclasses.asdict(verdict)
+
+
+def decode_verdict(data: Mapping[str, Any]) -> Verdict:
+    """The verdict that `encode_verdict` wrote."""
+    fields = dict(data["receipt"])
+    sections = {name: _decode_changes(value) for name, value in fields.items() if name != "omitted"}
+    return Verdict(**{**data, "receipt": Receipt(**sections, omitted=fields["omitted"])})
+
+
+def encode_expectation(expectation: Expectation) -> dict[str, Any]:
+    """An expectation as JSON."""
+    volatile = {table: sorted(columns) for table, columns in expectation.volatile.items()}
+    return {"changes": [dataclasses.asdict(change) for change in expectation.changes], "volatile": volatile}
+
+
+def decode_expectation(data: Mapping[str, Any]) -> Expectation:
+    """The expectation that `encode_expectation` wrote."""
+    volatile = {table: frozenset(columns) for table, columns in data["volatile"].items()}
+    return Expectation(_decode_changes(data["changes"]), volatile)
+
+
+def _common(initial: Path, final: Path, expected: Answer | None, given: str | None) -> Job:
+    return {
+        "initial": str(initial),
+        "final": str(final),
+        "expected_answer": None if expected is None else dataclasses.asdict(expected),
+        "answer": given,
+    }
+
+
+def _decode_changes(data: Iterable[Mapping[str, Any]]) -> tuple[Change, ...]:
+    return tuple(Change(**change) for change in data)
+
+
+def _shorten(change: Change) -> Change:
+    return dataclasses.replace(
+        change, key=_short_row(change.key), before=_short_row(change.before), after=_short_row(change.after)
+    )
+
+
+def _short_row(row: Row | None) -> Any:
+    return None if row is None else {column: _short(value) for column, value in row.items()}
+
+
+def _short(value: Any) -> Any:
+    if isinstance(value, str) and len(value) > _LONGEST_TEXT:
+        return value[:_LONGEST_TEXT] + "…"
+    if isinstance(value, dict):
+        return {"hex": _short(value["hex"])}
+    return value
