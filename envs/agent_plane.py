@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextvars
 import json
+from collections.abc import MutableMapping
 from typing import Any, cast
 
 from mcp import types
@@ -23,6 +24,8 @@ from .episode import Episode, EpisodeRefused, EpisodeService
 
 MAX_REQUEST_BYTES = 1024 * 1024
 """The largest request body an agent may send."""
+
+_SAFE_DEPTH = 200
 
 _episode: contextvars.ContextVar[Episode] = contextvars.ContextVar("episode")
 
@@ -53,9 +56,13 @@ class AgentPlane:
             )
         elif request.method != "POST":
             await _refuse(405, "send JSON-RPC by POST", {"Allow": "POST"})(scope, receive, send)
+        elif (body := await _read_body(request)) is None:
+            await _refuse(413, f"a message may have {MAX_REQUEST_BYTES} bytes", {})(scope, receive, send)
+        elif _too_deep(body):
+            await _refuse(400, "the message is nested too deeply", {})(scope, receive, send)
         else:
             _episode.set(episode)
-            await self.sessions.handle_request(scope, receive, send)
+            await self.sessions.handle_request(scope, _replay(body), send)
 
 
 class _Endpoint:
@@ -97,6 +104,39 @@ def _result(
 ) -> types.CallToolResult:
     content: list[types.ContentBlock] = [types.TextContent(type="text", text=text)]
     return types.CallToolResult(content=content, structuredContent=structured, isError=is_error)
+
+
+async def _read_body(request: Request) -> bytes | None:
+    """The request's body, or None if it is over the limit."""
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > MAX_REQUEST_BYTES:
+            return None
+    return bytes(body)
+
+
+def _too_deep(body: bytes) -> bool:
+    """Whether Python's JSON reader, which the SDK uses, would run out of stack."""
+    if body.count(b"[") + body.count(b"{") <= _SAFE_DEPTH:
+        return False
+    try:
+        json.loads(body)
+    except RecursionError:
+        return True
+    except ValueError:
+        return False
+    return False
+
+
+def _replay(body: bytes) -> Receive:
+    """The body once more, for the SDK to read."""
+    messages = iter([{"type": "http.request", "body": body, "more_body": False}])
+
+    async def receive() -> MutableMapping[str, Any]:
+        return next(messages, {"type": "http.disconnect"})
+
+    return receive
 
 
 def _bearer_token(request: Request) -> str:

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 from fastapi import FastAPI
 from openenv.core.env_server.http_server import HTTPEnvServer
@@ -101,8 +101,8 @@ class _EnvServer(HTTPEnvServer):
                 await stop()
 
     async def _create_session(self) -> tuple[str, Environment[Any, Any, Any]]:
-        created = cast("tuple[str, Environment[Any, Any, Any]]", await super()._create_session())
+        created: Any = await super()._create_session()  # pyright: ignore[reportUnknownMemberType] # untyped there
         session_id, environment = created
         if isinstance(environment, SubworldsEnvironment):
             environment.on_activity = partial(self._update_session_activity, session_id)
-        return created
+        return session_id, environment

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Any, cast
+from typing import Any, Self, cast
 
 import httpx
 from openenv.core.client_types import StepResult
@@ -78,6 +78,10 @@ class SubworldsEnv(EnvClient[Any, SubworldsObservation, SubworldsState]):
             websocket_ping_timeout_s=websocket_ping_timeout_s,
             **options,
         )
+
+    async def __aenter__(self) -> Self:
+        await super().__aenter__()
+        return self
 
     async def list_tools(self) -> list[Tool]:
         """The tools of the world that is played: name, description, input_schema. Empty before a reset."""

@@ -11,16 +11,18 @@ import re
 import unicodedata
 from collections import Counter
 from decimal import Decimal, InvalidOperation
-from typing import Any
+from typing import Any, cast
 
 from ..scenarios.task import Answer
 
 LONGEST = 10_000
 """Characters after which an answer is wrong without being read."""
 
-_NUMBER = re.compile(r"(?<![\w.])[-+−]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d{1,3})?(?![\w]*\d)")
+_NUMBER = re.compile(
+    r"(?<![\w.])[-+\u2212]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d{1,3})?(?![\w]*\d)"
+)
 _SEPARATORS = re.compile(r"\s*(?:,|;|\n|\band\b|•)\s*", re.IGNORECASE)
-_EDGES = " \t\r\n\"'`“”‘’«».,;:!*"
+_EDGES = " \t\r\n\"'`.,;:!*\u201c\u201d\u2018\u2019\u00ab\u00bb"
 _BULLET = re.compile(r"(?m)^\s*(?:[-*•]|\d{1,3}[.)])\s+")
 
 
@@ -47,7 +49,7 @@ def _is_number(text: str, expected: Any, tolerance: float) -> bool:
 
 def _decimal(token: str) -> Decimal | None:
     try:
-        return Decimal(token.replace(",", "").replace("−", "-"))
+        return Decimal(token.replace(",", "").replace("\u2212", "-"))
     except InvalidOperation:
         return None
 
@@ -79,13 +81,15 @@ def _items_of_json(text: str) -> list[str] | None:
         value = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    return [_plain(str(item)) for item in value] if isinstance(value, list) else None
+    return [_plain(str(item)) for item in cast("list[Any]", value)] if isinstance(value, list) else None
 
 
 def _items_of_text(text: str, expected: list[str]) -> list[str]:
     """The items of a list in prose. Separators inside an expected item do not split it."""
     pieces = [_plain(piece) for piece in _SEPARATORS.split(_BULLET.sub("", text)) if _plain(piece)]
-    known = {tuple(_plain(piece) for piece in _SEPARATORS.split(item) if _plain(piece)): item for item in expected}
+    known = {
+        tuple(_plain(piece) for piece in _SEPARATORS.split(item) if _plain(piece)): item for item in expected
+    }
     items: list[str] = []
     while pieces:
         size, item = _longest_known(pieces, known)

@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import chain
+from typing import Literal
 
 from .database import FinalDatabaseError, SchemaEntry, Table, identifier, json_value, schema_of, table_of
 from .verdict import Change, Row
@@ -63,7 +64,9 @@ def _is_virtual(entry: SchemaEntry) -> bool:
 
 
 def _schema_change(key: tuple[str, str], before: SchemaEntry | None, after: SchemaEntry | None) -> Change:
-    kind = "insert" if before is None else "delete" if after is None else "update"
+    kind: Literal["insert", "update", "delete"] = (
+        "insert" if before is None else "delete" if after is None else "update"
+    )
     return Change(
         SCHEMA_TABLE,
         kind,
@@ -74,7 +77,11 @@ def _schema_change(key: tuple[str, str], before: SchemaEntry | None, after: Sche
 
 
 def _compare_table(connection: sqlite3.Connection, table: Table, found: Difference) -> None:
-    parts = (_updates(connection, table), _only_in(connection, table, "main"), _only_in(connection, table, "final"))
+    parts = (
+        _updates(connection, table),
+        _only_in(connection, table, "main"),
+        _only_in(connection, table, "final"),
+    )
     for change in chain.from_iterable(parts):
         if change is None:
             found.unread += 1

@@ -10,11 +10,14 @@ import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from sqlite3 import dbapi2
 from typing import Any, cast
 
 from ..scenarios.clock import WorldClock, install_clock
 
-_NEVER_IMPORTED = frozenset({"antigravity", "this", "turtle", "turtledemo", "idlelib", "tkinter", "webbrowser"})
+_NEVER_IMPORTED = frozenset(
+    {"antigravity", "this", "turtle", "turtledemo", "idlelib", "tkinter", "webbrowser"}
+)
 _FILE = "verifier.py"
 
 
@@ -41,9 +44,7 @@ def imports_of(code: str) -> list[str]:
     return sorted(name for name in names if name.split(".")[0] in allowed)
 
 
-def call_function(
-    code: str, name: str, first: str, final: str, answer: str | None, clock: str
-) -> str:
+def call_function(code: str, name: str, first: str, final: str, answer: str | None, clock: str) -> str:
     """Run the function at the world's time and return its result word.
 
     Raises:
@@ -60,7 +61,9 @@ def call_function(
         raise FunctionFailed(_describe(error)) from error
     result = cast("dict[str, Any]", claim).get("result") if type(claim) is dict else None
     if type(result) is not str:
-        raise FunctionFailed(f'{name} must return {{"result": "complete"}} or another word, not {claim!r:.200}')
+        raise FunctionFailed(
+            f'{name} must return {{"result": "complete"}} or another word, not {claim!r:.200}'
+        )
     return result
 
 
@@ -85,7 +88,8 @@ def _arguments(function: Callable[..., Any], first: str, final: str, answer: str
     parameters = [
         parameter
         for parameter in inspect.signature(function).parameters.values()
-        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD, parameter.VAR_POSITIONAL)
+        if parameter.kind
+        in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD, parameter.VAR_POSITIONAL)
     ]
     wants_answer = len(parameters) >= 3 or any(p.kind is p.VAR_POSITIONAL for p in parameters)
     return [first, final, answer or ""] if wants_answer else [first, final]
@@ -95,11 +99,12 @@ def _keep_world_time_in_sqlite() -> None:
     connect = sqlite3.connect
 
     def connect_in_world_time(*arguments: Any, **options: Any) -> sqlite3.Connection:
-        connection = connect(*arguments, **options)
+        connection: sqlite3.Connection = connect(*arguments, **options)
         install_clock(connection)
         return connection
 
-    sqlite3.connect = sqlite3.dbapi2.connect = connect_in_world_time
+    for module in (sqlite3, dbapi2):
+        setattr(module, "connect", connect_in_world_time)  # noqa: B010 - the type of connect is overloaded
 
 
 def _describe(error: BaseException) -> str:

@@ -1,13 +1,13 @@
 """Two databases side by side, opened so that nothing in them can act: `first` (the snapshot) and `final`.
 
-The final database was left by untrusted code. It is opened read-only and immutable; its schema is trusted with
-nothing, and a table is only read where it is a real table with the very definition it had at the start.
+The final database was left by untrusted code. It is opened read-only and immutable; its schema is trusted
+with nothing, and a table is only read where it is a real table with the very definition it had at the start.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -62,7 +62,7 @@ class Table:
 
 
 @contextmanager
-def open_pair(first: str, final: str) -> Iterator[sqlite3.Connection]:
+def open_pair(first: str, final: str) -> Generator[sqlite3.Connection]:
     """A connection on the snapshot (schema `main`) with the final database attached as `final`.
 
     Raises:
@@ -92,7 +92,9 @@ def read_only_uri(path: str) -> str:
 def schema_of(connection: sqlite3.Connection, which: str) -> dict[tuple[str, str], SchemaEntry]:
     """Everything that `which` ("main" or "final") defines, SQLite's own tables left out."""
     rows = connection.execute(f"SELECT type, name, sql FROM {which}.sqlite_schema").fetchall()
-    entries = [SchemaEntry(str(kind), str(name), sql if isinstance(sql, str) else None) for kind, name, sql in rows]
+    entries = [
+        SchemaEntry(str(kind), str(name), sql if isinstance(sql, str) else None) for kind, name, sql in rows
+    ]
     return {(entry.type, entry.name): entry for entry in entries if entry.name not in _OWN_TABLES}
 
 
@@ -148,7 +150,12 @@ def _only_key(connection: sqlite3.Connection, table: str) -> str:
 def _distrust(connection: sqlite3.Connection, failure: type[Exception]) -> None:
     connection.text_factory = _text
     try:
-        for pragma in ("trusted_schema = OFF", "cell_size_check = ON", "query_only = ON", "temp_store = MEMORY"):
+        for pragma in (
+            "trusted_schema = OFF",
+            "cell_size_check = ON",
+            "query_only = ON",
+            "temp_store = MEMORY",
+        ):
             connection.execute(f"PRAGMA {pragma}").fetchall()
         connection.execute("SELECT count(*) FROM main.sqlite_schema").fetchone()
     except sqlite3.Error as error:

@@ -1,8 +1,8 @@
 """What a gold solution changes, and whether an episode changed the same: fairly, row by row.
 
-Fair means: the numbers of inserted rows do not count (surrogate keys), references to inserted rows are followed
-to what they refer to, and columns that follow the clock or chance (volatile ones, found by playing the gold
-solution twice under two clocks and seeds) do not count either.
+Fair means: the numbers of inserted rows do not count (surrogate keys), references to inserted rows are
+followed to what they refer to, and columns that follow the clock or chance (volatile ones, found by playing
+the gold solution twice under two clocks and seeds) do not count either.
 """
 
 from __future__ import annotations
@@ -60,7 +60,9 @@ def learn(first: Difference, second: Difference) -> Expectation:
     for one, other in _pairs(first, second):
         for column in _differing(one, other):
             volatile.setdefault(one.table, set()).add(column)
-    return Expectation(tuple(first.changes), {table: frozenset(columns) for table, columns in volatile.items()})
+    return Expectation(
+        tuple(first.changes), {table: frozenset(columns) for table, columns in volatile.items()}
+    )
 
 
 def match(

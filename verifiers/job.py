@@ -1,4 +1,4 @@
-"""What a verifier process is asked to do, and how it answers: JSON in, JSON out, pure but for reading files."""
+"""What a verifier process is asked to do, and how it answers: JSON in, JSON out, files only read."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .answer import matches
 from .changes import Difference, difference
 from .claim import Claim
 from .database import FinalDatabaseError, FirstDatabaseError, open_pair
-from .expectation import Expectation, Match, NotRepeatable, learn, match
+from .expectation import Match, NotRepeatable, learn, match
 from .sqlcheck import AssertionUnreadable, first_failure, sort_changes
 from .verdict import Receipt, Verdict
 from .wire import Job, decode_expectation, encode_expectation, encode_verdict, receipt
@@ -49,7 +49,9 @@ def _judge_state(job: Job) -> Verdict:
 
 
 def _verdict_of_match(best: Match, actual: Difference, answered: bool | None) -> Verdict:
-    sorted_changes = receipt(made=best.made, missing=best.missing, collateral=best.collateral, unread=actual.unread)
+    sorted_changes = receipt(
+        made=best.made, missing=best.missing, collateral=best.collateral, unread=actual.unread
+    )
     if best.missing or best.collateral or actual.unread:
         return Verdict("incomplete", _explain(best, actual.unread), sorted_changes, answered)
     return _by_answer("every required change was made, and no other", sorted_changes, answered)
@@ -61,7 +63,11 @@ def _judge_sql(job: Job) -> Verdict:
     sorted_changes = receipt(forbidden=forbidden, unsorted=rest, unread=actual.unread)
     if forbidden or actual.unread:
         tables = ", ".join(sorted({change.table for change in forbidden}))
-        reason = f"{len(forbidden)} changes where nothing may change: {tables}" if forbidden else "too many changes"
+        reason = (
+            f"{len(forbidden)} changes where nothing may change: {tables}"
+            if forbidden
+            else "too many changes"
+        )
         return Verdict("incomplete", reason, sorted_changes, _answered(job))
     failure = first_failure(job["initial"], job["final"], job["assertions"])
     if failure is not None:
@@ -92,7 +98,9 @@ def _difference(first: str, final: str) -> Difference:
 def _by_answer(reason: str, sorted_changes: Receipt, answered: bool | None) -> Verdict:
     if answered is False:
         return Verdict("incomplete", "the answer is missing or wrong", sorted_changes, answered)
-    return Verdict("complete", reason + (", and the answer is right" if answered else ""), sorted_changes, answered)
+    return Verdict(
+        "complete", reason + (", and the answer is right" if answered else ""), sorted_changes, answered
+    )
 
 
 def _answer_of(job: Mapping[str, Any]) -> Answer | None:

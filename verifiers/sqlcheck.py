@@ -11,7 +11,9 @@ from .changes import SCHEMA_TABLE, Difference
 from .database import json_value, read_only_uri
 from .verdict import Change
 
-_ALLOWED = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE})
+_ALLOWED = frozenset(
+    {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
+)
 _NEVER_CALLED = frozenset({"load_extension", "readfile", "writefile", "edit", "fts3_tokenizer"})
 _MOST_ROWS = 1_000
 _SHOWN = 300

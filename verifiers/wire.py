@@ -111,7 +111,8 @@ def decode_verdict(data: Mapping[str, Any]) -> Verdict:
     """The verdict that `encode_verdict` wrote."""
     fields = dict(data["receipt"])
     sections = {name: _decode_changes(value) for name, value in fields.items() if name != "omitted"}
-    return Verdict(**{**data, "receipt": Receipt(**sections, omitted=fields["omitted"])})
+    whole: dict[str, Any] = {**data, "receipt": Receipt(**sections, omitted=fields["omitted"])}
+    return Verdict(**whole)
 
 
 def encode_expectation(expectation: Expectation) -> dict[str, Any]:
