@@ -101,7 +101,7 @@ class _EnvServer(HTTPEnvServer):
                 await stop()
 
     async def _create_session(self) -> tuple[str, Environment[Any, Any, Any]]:
-        created: Any = await super()._create_session()  # pyright: ignore[reportUnknownMemberType] # untyped there
+        created: Any = await super()._create_session()  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
         session_id, environment = created
         if isinstance(environment, SubworldsEnvironment):
             environment.on_activity = partial(self._update_session_activity, session_id)

@@ -80,7 +80,7 @@ class SubworldsEnv(EnvClient[Any, SubworldsObservation, SubworldsState]):
         )
 
     async def __aenter__(self) -> Self:
-        await super().__aenter__()
+        await self.connect()
         return self
 
     async def list_tools(self) -> list[Tool]:

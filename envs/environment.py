@@ -25,7 +25,7 @@ from .models import (
     TaskCard,
     Tool,
 )
-from .rubric import TaskRubric
+from .rubric import EpisodeRubric
 from .tool_client import EpisodeToolClient
 
 _NO_EPISODE = EpisodeError(error_type=ErrorType.NO_EPISODE, message="no episode is being played; reset first")
@@ -40,7 +40,8 @@ class SubworldsEnvironment(Environment[Any, SubworldsObservation, SubworldsState
     )
 
     def __init__(self, service: Callable[[], EpisodeService]) -> None:
-        super().__init__(rubric=TaskRubric())
+        self._rubric = EpisodeRubric()
+        super().__init__(rubric=self._rubric)
         self._service = service()
         self._episode: Episode | None = None
         self.on_activity: Callable[[], None] = lambda: None
@@ -186,7 +187,9 @@ class SubworldsEnvironment(Environment[Any, SubworldsObservation, SubworldsState
             return DoneObservation(done=self._episode.phase == "done", error=refused.error)
         observation = DoneObservation(done=True, verdict=verdict)
         if verdict.valid:
-            observation.reward = self._apply_rubric(action, observation)
+            reward: Any = self._rubric(action, self._episode.summary(verdict))
+            observation.reward = reward
+            observation.components = self._rubric.components()
         return observation
 
     def _end(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import secrets
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
@@ -20,6 +21,7 @@ from ..scenarios.tool import ToolResult
 from ..verifiers.service import Verification
 from ..verifiers.verdict import Verdict
 from .models import EpisodeError, ErrorType
+from .rubric import CallRecord, EpisodeSummary
 
 Phase: TypeAlias = Literal["playing", "done", "expired"]
 
@@ -97,13 +99,23 @@ class Episode:
         self.task = task
         self.token = secrets.token_urlsafe(32)
         """Bearer token of the agent plane: it can list and call tools, and nothing else."""
-        self.steps = 0
+        self._calls: list[CallRecord] = []
         self._session = session
         self.on_activity: Callable[[], None] = lambda: None
         """Called at every call, whichever plane it came by."""
         self._verification = verification
         self._in_flight = in_flight
         self._phase: Phase = "playing"
+
+    @property
+    def steps(self) -> int:
+        """How many calls were made, by either plane."""
+        return len(self._calls)
+
+    def summary(self, verdict: Verdict) -> EpisodeSummary:
+        """What the reward of this episode is computed from."""
+        solution = self.task.solution
+        return EpisodeSummary(verdict, tuple(self._calls), None if solution is None else len(solution))
 
     @property
     def session_id(self) -> str:
@@ -129,10 +141,12 @@ class Episode:
             EpisodeRefused: the episode is over.
         """
         self._require_playing()
-        self.steps += 1
         self.on_activity()
         with self._in_flight.one():
-            return await self._session.call(name, arguments)
+            outcome = await self._session.call(name, arguments)
+        kind = None if outcome.failure is None else outcome.failure.kind
+        self._calls.append(CallRecord(name, json.dumps(arguments, sort_keys=True), kind))
+        return outcome
 
     async def done(self, answer: str | None) -> Verdict:
         """End the episode and have the final database judged, once.

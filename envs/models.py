@@ -177,6 +177,8 @@ class DoneObservation(SubworldsObservation):
 
     kind: Literal["done"] = "done"
     verdict: Verdict | None = None
+    components: dict[str, float] | None = None
+    """The reward's components by name, each in [0, 1]. None where the episode is invalid."""
 
 
 AnyObservation: TypeAlias = Annotated[
