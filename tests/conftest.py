@@ -49,6 +49,12 @@ def serving(packs: list[Path], settings: ServerSettings) -> Generator[str]:
 
 
 @pytest.fixture(scope="session")
+def serve() -> Serve:
+    """Starts servers with settings of one's own."""
+    return serving
+
+
+@pytest.fixture(scope="session")
 def worlds() -> Path:
     """The folder of the toy worlds: a native pack."""
     return WORLDS

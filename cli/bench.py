@@ -1,0 +1,132 @@
+"""`subworlds bench`: how fast this is, beside a process from nothing and an environment that does nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..scenarios.errors import ScenarioError
+from ..scenarios.pack import Catalog
+from ..scenarios.task import ToolCall
+from .benchmarks.baseline import measure_baseline
+from .benchmarks.confinement import measure_confinement
+from .benchmarks.figures import Figures
+from .benchmarks.floor import measure_floor
+from .benchmarks.growth import measure_count, measure_sizes, media
+from .benchmarks.ours import measure_episodes, measure_level
+from .benchmarks.plan import FULL, QUICK, Plan
+from .benchmarks.report import Report
+from .benchmarks.rows import build_rows
+from .benchmarks.server_process import ServerOptions
+from .benchmarks.subject import Subject, choose_subject
+from .benchmarks.verification import measure_verdicts
+from .failure import BadInput, CommandFailed
+from .screen import screen
+from .worlds import Worlds, find_scenario
+
+
+@dataclass(frozen=True, slots=True)
+class BenchOptions:
+    """What to measure, and how often."""
+
+    scenario: str | None = None
+    """None: the first that has what it takes."""
+    read_tool: str | None = None
+    """A tool that changes nothing; None: one of a gold solution."""
+    read_arguments: str = "{}"
+    """Its arguments, a JSON object."""
+    sessions: int | None = None
+    """A further number of live sessions to measure."""
+    quick: bool = False
+    """Few repetitions: a look, not a measurement."""
+
+
+def bench(worlds: Worlds, options: BenchOptions, *, as_json: bool) -> None:
+    """Measure and print. Everything it started has ended when it returns or raises.
+
+    Raises:
+        BadInput: unreadable packs, or nothing in them to measure.
+        CommandFailed: something failed while it was measured.
+    """
+    read = _read_call(options)
+    worlds.require_sandbox()
+    catalog = worlds.catalog()
+    if options.scenario is not None:
+        find_scenario(catalog, options.scenario)
+    report = asyncio.run(_measure(worlds, catalog, options.scenario, read, _plan(options)))
+    if as_json:
+        print(json.dumps(report.to_json(), indent=2))
+    else:
+        report.print_on(screen())
+
+
+async def _measure(
+    worlds: Worlds, catalog: Catalog, scenario: str | None, read: ToolCall | None, plan: Plan
+) -> Report:
+    async with worlds.running(catalog) as manager:
+        try:
+            subject = await choose_subject(catalog, manager, scenario, read)
+        except ScenarioError as error:
+            raise CommandFailed(str(error)) from error
+        _tell(f"playing {subject.task.id}; verdicts")
+        verdicts = await measure_verdicts(manager, subject, plan)
+    _tell("the floor: an environment that does nothing")
+    floor = await measure_floor(plan)
+    _tell("the baseline: a fresh interpreter per session")
+    baseline = await measure_baseline(subject, plan)
+    ours = {**verdicts, **await _measure_ours(subject, _server_options(worlds), plan)}
+    return Report(subject, plan, media(), tuple(build_rows(plan, media(), ours, baseline, floor)))
+
+
+async def _measure_ours(subject: Subject, options: ServerOptions, plan: Plan) -> Figures:
+    _tell("episodes")
+    figures = await measure_episodes(subject, options, plan)
+    for sessions in plan.levels:
+        _tell(f"{sessions} live sessions")
+        figures |= await measure_level(sessions, subject, options, plan)
+    for medium in media():
+        _tell(f"databases of several sizes on {medium.name}")
+        figures |= await measure_sizes(options, plan, medium)
+    for scenarios in plan.scenario_counts:
+        _tell(f"{scenarios} scenarios loaded")
+        figures |= await measure_count(options, plan, scenarios)
+    _tell("confinement")
+    return figures | await measure_confinement(plan)
+
+
+def _server_options(worlds: Worlds) -> ServerOptions:
+    return ServerOptions(
+        packs=tuple(str(pack) for pack in worlds.packs),
+        allow_unconfined=worlds.allow_unconfined,
+        allow_lost_rows=worlds.allow_lost_rows,
+    )
+
+
+def _plan(options: BenchOptions) -> Plan:
+    plan = QUICK if options.quick else FULL
+    if options.sessions is None or options.sessions in plan.levels:
+        return plan
+    return replace(plan, levels=(*plan.levels, options.sessions))
+
+
+def _read_call(options: BenchOptions) -> ToolCall | None:
+    if options.read_tool is None:
+        return None
+    return ToolCall(options.read_tool, _json_object(options.read_arguments))
+
+
+def _json_object(text: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise BadInput(f"--read-arguments is not JSON: {error}") from error
+    if not isinstance(value, dict):
+        raise BadInput(f"--read-arguments must be a JSON object such as '{{\"id\": 3}}', not {text}")
+    return dict[str, Any](value)
+
+
+def _tell(progress: str) -> None:
+    print(f"bench: {progress}", file=sys.stderr, flush=True)

@@ -1,0 +1,1 @@
+"""What `subworlds bench` measures, room by room, and the processes it measures."""

@@ -1,0 +1,86 @@
+"""How often everything is repeated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The size of one benchmark run."""
+
+    episode_calls: int
+    """Tool calls of an episode, the gold solution included."""
+    episodes: int
+    """Episodes that one client plays one after the other."""
+    clients: int
+    """Clients that play whole episodes at the same time."""
+    rounds: int
+    """Episodes that each of them plays."""
+    burst: int
+    """Resets sent at the same moment, one per client."""
+    bursts: int
+    levels: tuple[int, ...]
+    """Numbers of sessions that live at the same time."""
+    load_calls: int
+    """Calls made while that many sessions live."""
+    in_flight: int
+    """How many of those calls are under way at any moment."""
+    baseline_episodes: int
+    """Episodes of the fresh-interpreter baseline, one after the other."""
+    baseline_rounds: int
+    """Episodes that each of `clients` clients plays on it."""
+    baseline_sessions: int
+    """Baseline sessions alive together while their memory is read."""
+    database_mb: tuple[float, ...]
+    """Sizes of the generated databases."""
+    scenario_counts: tuple[int, ...]
+    """Numbers of generated scenarios that a server has loaded."""
+    growth_resets: int
+    """Resets per size, medium and number of scenarios."""
+    confinements: int
+    verdicts: int
+
+
+MEMORY_CALLS = 6
+"""Calls after which a session's memory is read a second time."""
+
+FULL = Plan(
+    episode_calls=10,
+    episodes=60,
+    clients=8,
+    rounds=20,
+    burst=16,
+    bursts=8,
+    levels=(100, 500),
+    load_calls=4000,
+    in_flight=8,
+    baseline_episodes=8,
+    baseline_rounds=2,
+    baseline_sessions=6,
+    database_mb=(0.4, 10, 100),
+    scenario_counts=(1, 10, 100),
+    growth_resets=30,
+    confinements=300,
+    verdicts=100,
+)
+
+QUICK = Plan(
+    episode_calls=10,
+    episodes=3,
+    clients=2,
+    rounds=2,
+    burst=2,
+    bursts=2,
+    levels=(4, 8),
+    load_calls=40,
+    in_flight=2,
+    baseline_episodes=1,
+    baseline_rounds=1,
+    baseline_sessions=2,
+    database_mb=(0.4, 10),
+    scenario_counts=(1, 10),
+    growth_resets=3,
+    confinements=10,
+    verdicts=3,
+)

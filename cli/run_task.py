@@ -1,0 +1,75 @@
+"""`subworlds run`: one whole episode through a real server, shown step by step."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from contextlib import nullcontext
+
+from rich.console import Console
+from rich.text import Text
+
+from ..envs.client import ServerError, SubworldsEnv
+from ..training.agents import Agent, EpisodeRecord, NoEpisode, NoopAgent, play_episode
+from .episode_view import end_line, receipt_lines, step_line
+from .failure import CommandFailed
+from .gold import gold_agent
+from .hosting import hosted
+from .screen import indented, screen
+from .worlds import Worlds, find_task
+
+
+def run_task(worlds: Worlds, task_id: str, agent: str, *, seed: int, url: str | None, as_json: bool) -> None:
+    """Play one episode and show it.
+
+    Args:
+        agent: "gold" or "noop".
+        url: a running server's, or None for one of our own.
+
+    Raises:
+        BadInput: unreadable packs, no such task, or no gold solution to play.
+        CommandFailed: no episode, no server, or an episode that cannot be scored.
+    """
+    record = _play(worlds, task_id, agent, seed, url)
+    if as_json:
+        print(json.dumps(record.to_json(), indent=2, ensure_ascii=False))
+    else:
+        _print(screen(), record)
+    if not record.valid:
+        raise CommandFailed(f"the episode cannot be scored: {record.reason}")
+
+
+def _print(console: Console, record: EpisodeRecord) -> None:
+    console.print(Text.assemble((record.task, "bold cyan"), f"  {record.agent} agent, seed {record.seed}"))
+    console.print(f"{record.prompt}\n")
+    for step in record.steps:
+        console.print(indented(step_line(step)), no_wrap=True, overflow="ellipsis")
+    for line in (end_line(record), *receipt_lines(record)):
+        console.print(indented(line))
+
+
+def _play(worlds: Worlds, task_id: str, agent: str, seed: int, url: str | None) -> EpisodeRecord:
+    if url is not None and agent == "noop":  # the server alone must know the task
+        return asyncio.run(play_on(url, task_id, NoopAgent(), seed))
+    catalog = worlds.catalog()
+    task = find_task(catalog, task_id)
+    player: Agent = gold_agent(task) if agent == "gold" else NoopAgent()
+    with nullcontext(url) if url is not None else hosted(worlds, catalog) as server:
+        return asyncio.run(play_on(server, task.id, player, seed))
+
+
+async def play_on(url: str, task_id: str, agent: Agent, seed: int) -> EpisodeRecord:
+    """Play one episode on the server at `url`.
+
+    Raises:
+        CommandFailed: it cannot be reached, refused the episode, or broke.
+    """
+    try:
+        async with SubworldsEnv(base_url=url) as env:
+            return await play_episode(env, task_id, agent, seed=seed)
+    except NoEpisode as error:
+        raise CommandFailed(f"{url} gave no episode: {error}") from error
+    except (OSError, ServerError) as error:
+        raise CommandFailed(
+            f"no episode on {url}: {error}\nIs it a subworlds server? `subworlds serve` starts one."
+        ) from error

@@ -1,0 +1,101 @@
+"""`subworlds serve`: one server until it is told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import signal
+from dataclasses import dataclass, replace
+from types import FrameType
+
+from ..envs.app import ServerSettings
+from ..envs.server import CannotListen, Server, listen
+from ..scenarios.manager import ManagerSettings
+from ..scenarios.pack import Catalog
+from ..scenarios.session import SessionLimits
+from .failure import BadInput, CommandFailed
+from .screen import counted
+from .worlds import Worlds, tell_repairs
+
+
+@dataclass(frozen=True, slots=True)
+class ServeOptions:
+    """Where to listen, and how many worlds to keep for how long."""
+
+    host: str
+    port: int
+    allow_remote: bool
+    """Listen on addresses that other machines reach."""
+    capacity: int
+    idle_timeout_s: float
+    prefork: int
+    call_timeout_s: float
+
+
+def serve(worlds: Worlds, options: ServeOptions) -> None:
+    """Serve until SIGTERM or SIGINT; then answer what is under way, leave nothing behind, and return.
+
+    Raises:
+        BadInput: unreadable packs, or an address that needs --allow-remote.
+        CommandFailed: the address is taken, worlds cannot be confined, or the server broke at its start.
+    """
+    _require_local(options)
+    worlds.require_sandbox()
+    catalog = worlds.catalog()
+    tell_repairs(catalog)
+    server = Server(catalog, ServerSettings(manager=_manager_settings(worlds, options)))
+    try:
+        listener = listen(options.host, options.port)
+    except CannotListen as error:
+        raise CommandFailed(str(error)) from error
+    _stop_by_signal(server)
+    asyncio.run(server.run_on(listener, lambda url: print(_ready_line(url, catalog), flush=True)))
+    if not server.started:
+        raise CommandFailed("the server could not start; its log above says why")
+
+
+def _ready_line(url: str, catalog: Catalog) -> str:
+    scenarios, tasks = counted(len(catalog.scenarios), "scenario"), counted(len(catalog.tasks), "task")
+    return f"subworlds ready at {url} ({scenarios}, {tasks})"
+
+
+def _manager_settings(worlds: Worlds, options: ServeOptions) -> ManagerSettings:
+    return replace(
+        worlds.manager_settings(),
+        capacity=options.capacity,
+        idle_timeout_s=options.idle_timeout_s,
+        prefork=options.prefork,
+        limits=SessionLimits(call_timeout_s=options.call_timeout_s),
+    )
+
+
+def _require_local(options: ServeOptions) -> None:
+    if not options.allow_remote and not _is_loopback(options.host):
+        raise BadInput(
+            f"--host {options.host} can be reached from other machines, and this server asks nobody who they "
+            "are: whoever reaches the port can reset, step and score episodes. To accept that (behind a "
+            "firewall, or in a container), add --allow-remote; otherwise leave --host at 127.0.0.1."
+        )
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _stop_by_signal(server: Server) -> None:
+    """Make SIGTERM and SIGINT mean: stop in good order.
+
+    uvicorn takes them over while it serves and raises them again when it has stopped; by then there is
+    nothing left to do, and the exit status is 0.
+    """
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        server.should_exit = True
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, stop)

@@ -1,0 +1,199 @@
+"""Agents, and how an episode is played and put on record.
+
+An agent decides; the driver holds the environment. So an agent can neither reset nor score nor outlast its
+episode, and a driver may play many agents at once. Scripted agents and models have the same interface.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Protocol, TypeAlias
+
+from ..envs.client import SubworldsEnv
+from ..envs.models import (
+    CallTool,
+    CallToolObservation,
+    Done,
+    DoneObservation,
+    EpisodeError,
+    ResetObservation,
+    Tool,
+)
+
+Move: TypeAlias = CallTool | Done
+"""What an agent decides: to call a tool, or that it is done, with its answer."""
+
+CALL_LIMIT = 100
+"""Calls an agent may make unless its driver says otherwise."""
+
+
+class Agent(Protocol):
+    """Plays one episode, one move at a time."""
+
+    @property
+    def name(self) -> str:
+        """How reports call it."""
+        ...
+
+    async def begin(self, prompt: str, tools: Sequence[Tool]) -> Move:
+        """The first move, from the instruction and the world's tools."""
+        ...
+
+    async def go_on(self, seen: CallToolObservation) -> Move:
+        """The next move, from what the last call answered."""
+        ...
+
+
+class NoopAgent:
+    """Does nothing and says nothing: what no task may reward."""
+
+    name = "noop"
+
+    async def begin(self, prompt: str, tools: Sequence[Tool]) -> Move:
+        """Done."""
+        return Done()
+
+    async def go_on(self, seen: CallToolObservation) -> Move:
+        """Never asked: it calls nothing."""
+        return Done()
+
+
+class GoldAgent:
+    """Plays calls it was told, whatever they answer, and then says the answer it was told."""
+
+    name = "gold"
+
+    def __init__(self, calls: Sequence[CallTool], answer: str | None) -> None:
+        moves: list[Move] = [*calls, Done(answer=answer)]
+        self._moves = iter(moves)
+
+    async def begin(self, prompt: str, tools: Sequence[Tool]) -> Move:
+        """The first call."""
+        return next(self._moves)
+
+    async def go_on(self, seen: CallToolObservation) -> Move:
+        """The next call, or done."""
+        return next(self._moves)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One tool call of an episode and what it answered."""
+
+    tool: str
+    arguments: dict[str, Any]
+    result: Any = None
+    error: EpisodeError | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """As a JSON object, with a result or an error."""
+        call: dict[str, Any] = {"tool": self.tool, "arguments": self.arguments}
+        if self.error is None:
+            return {**call, "result": self.result}
+        return {**call, "error": {"error_type": self.error.error_type, "message": self.error.message}}
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeRecord:
+    """A finished episode: who played what, every step, and how it ended."""
+
+    task: str
+    scenario: str
+    agent: str
+    seed: int
+    prompt: str
+    steps: tuple[Step, ...]
+    answer: str | None
+    reward: float | None
+    """None where the episode is invalid."""
+    end: DoneObservation
+    seconds: float
+    """From reset to verdict."""
+
+    @property
+    def valid(self) -> bool:
+        """Whether the episode counts: False where world or verifier broke, or the session expired."""
+        return self.end.verdict is not None and self.end.verdict.valid
+
+    @property
+    def outcome(self) -> str | None:
+        """The verdict's outcome; None where the episode ended without a verdict."""
+        return None if self.end.verdict is None else self.end.verdict.outcome
+
+    @property
+    def reason(self) -> str:
+        """Why this outcome, in a sentence."""
+        return str(self.end.error) if self.end.verdict is None else self.end.verdict.reason
+
+    def to_json(self) -> dict[str, Any]:
+        """As a JSON object."""
+        return {
+            "task": self.task,
+            "scenario": self.scenario,
+            "agent": self.agent,
+            "seed": self.seed,
+            "reward": self.reward,
+            "outcome": self.outcome,
+            "reason": self.reason,
+            "answer": self.answer,
+            "steps": [step.to_json() for step in self.steps],
+            "verdict": None if self.end.verdict is None else asdict(self.end.verdict),
+            "seconds": round(self.seconds, 4),
+        }
+
+
+class NoEpisode(Exception):
+    """The server gave no episode; `error` says why in a typed way."""
+
+    def __init__(self, error: EpisodeError) -> None:
+        self.error = error
+        super().__init__(str(error))
+
+
+async def play_episode(
+    env: SubworldsEnv, task_id: str, agent: Agent, *, seed: int = 0, call_limit: int = CALL_LIMIT
+) -> EpisodeRecord:
+    """Play one episode from reset to verdict.
+
+    Args:
+        call_limit: an agent that wants more calls than this is done, without an answer.
+
+    Raises:
+        NoEpisode: the server refused to start it.
+        ServerError, ConnectionError: the server broke or went away.
+    """
+    started = time.perf_counter()
+    reset: ResetObservation = (await env.reset(task=task_id, seed=seed)).observation
+    if reset.error is not None:
+        raise NoEpisode(reset.error)
+    steps, answer = await _play(env, reset.prompt or "", agent, call_limit)
+    end = await env.done(answer)
+    return EpisodeRecord(
+        task=reset.task or task_id,
+        scenario=reset.scenario or "",
+        agent=agent.name,
+        seed=seed,
+        prompt=reset.prompt or "",
+        steps=tuple(steps),
+        answer=answer,
+        reward=end.reward,
+        end=end.observation,
+        seconds=time.perf_counter() - started,
+    )
+
+
+async def _play(
+    env: SubworldsEnv, prompt: str, agent: Agent, call_limit: int
+) -> tuple[list[Step], str | None]:
+    """The agent's calls and its answer."""
+    steps: list[Step] = []
+    move = await agent.begin(prompt, await env.list_tools())
+    while isinstance(move, CallTool):
+        if len(steps) == call_limit:
+            return steps, None
+        seen = (await env.call_tool(move.tool_name, **move.arguments)).observation
+        steps.append(Step(move.tool_name, move.arguments, seen.result, seen.error))
+        move = await agent.go_on(seen)
+    return steps, move.answer
