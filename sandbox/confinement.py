@@ -4,7 +4,7 @@ Covered: files (Landlock), system calls (seccomp: no sockets, no exec, no ptrace
 file size and descriptor limits, capabilities, inherited descriptors, and life beyond the parent's.
 
 Not covered: reading metadata of files outside, timing, the CPU time it may use up to its limit, how many
-files it fills, and how often a world forks while its template imports it (give the container a limit of pids).
+files it fills, and how often a world forks while its template imports it (give the container a pid limit).
 """
 
 from __future__ import annotations

@@ -43,7 +43,12 @@ class Workspace:
     def __enter__(self) -> Workspace:
         for base in self._bases:
             _sweep(base)
-        self.folders = tuple(self._create(base) for base in self._bases)
+        try:
+            for base in self._bases:
+                self.folders += (self._create(base),)
+        except BaseException:
+            self.__exit__(None, None, None)
+            raise
         return self
 
     def __exit__(
@@ -54,6 +59,7 @@ class Workspace:
         for lock in self._locks:
             os.close(lock)
         self._locks.clear()
+        self.folders = ()
 
     def place(self, size: int) -> Path:
         """The fastest folder that has room for several copies of a database of `size` bytes.

@@ -44,12 +44,16 @@ def install_clock(connection: sqlite3.Connection) -> None:
     """
     calendar = _Calendar()
     for name in _TIMED_FUNCTIONS:
-        connection.create_function(name, -1, calendar.function(name, first_is_format=False), deterministic=True)
+        connection.create_function(
+            name, -1, calendar.function(name, first_is_format=False), deterministic=True
+        )
     connection.create_function(
         "strftime", -1, calendar.function("strftime", first_is_format=True), deterministic=True
     )
     for name, function in _FIXED_FUNCTIONS.items():
-        connection.create_function(name, 0, calendar.function(function, first_is_format=False), deterministic=True)
+        connection.create_function(
+            name, 0, calendar.function(function, first_is_format=False), deterministic=True
+        )
 
 
 class _Calendar:

@@ -1,14 +1,37 @@
-"""Imports that a world's code will want, made before it is confined and can no longer read modules."""
+"""Imports that a world's code will want: which libraries it may read, and which are made before it runs.
+
+Made early, in the template, they are shared by every session. What code or a library imports late
+(`datetime.strptime` imports `_strptime`) is read from the same libraries under confinement.
+"""
 
 from __future__ import annotations
 
 import ast
 import contextlib
 import importlib
+import os
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
-_NEVER = frozenset({"subworlds", "antigravity", "this", "idlelib", "turtledemo", "__main__"})
+_NEVER = frozenset({"subworlds", "antigravity", "this", "idlelib", "turtledemo"})
+_OURS = Path(__file__).resolve().parent
+_NO_LIBRARY = frozenset({"site-packages", "dist-packages"})
+
+
+def library_folders() -> tuple[str, ...]:
+    """The folders that Python imports from."""
+    return tuple(path for path in sys.path if os.path.isdir(path))
+
+
+def library_entries() -> tuple[str, ...]:
+    """What lies in them, each module and package by itself; not we, whose packs come with solutions."""
+    return tuple(
+        str(entry)
+        for folder in library_folders()
+        for entry in Path(folder).iterdir()
+        if entry.name not in _NO_LIBRARY and not _OURS.is_relative_to(entry.resolve())
+    )
 
 
 def preload_imports(source: str) -> None:
@@ -18,12 +41,17 @@ def preload_imports(source: str) -> None:
     """
     try:
         tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return
     for name in sorted(set(_modules(tree))):
-        if name.split(".")[0] not in _NEVER and name not in sys.modules:
-            with contextlib.suppress(Exception):
+        if _is_harmless(name) and name not in sys.modules:
+            with contextlib.suppress(Exception, SystemExit):
                 importlib.import_module(name)
+
+
+def _is_harmless(name: str) -> bool:
+    parts = name.split(".")
+    return parts[0] not in _NEVER and "__main__" not in parts
 
 
 def _modules(tree: ast.AST) -> Iterator[str]:
@@ -36,10 +64,12 @@ def _modules(tree: ast.AST) -> Iterator[str]:
 
 
 def _walk(tree: ast.AST) -> Iterator[ast.AST]:
-    for node in ast.iter_child_nodes(tree):
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
         if not _is_main_guard(node):
             yield node
-            yield from _walk(node)
+            waiting.extend(ast.iter_child_nodes(node))
 
 
 def _is_main_guard(node: ast.AST) -> bool:

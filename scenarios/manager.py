@@ -4,20 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import secrets
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from types import TracebackType
+from typing import Any, TypeVar
 
-from ..sandbox import SandboxError, Workspace, Zygote, has_room, require_confinement
+from ..sandbox import SandboxError, Workspace, WorkspaceFull, Zygote, require_confinement
 from .session import Session, SessionLimits, SessionProcess
 from .task import Scenario
 from .template_handle import Template, build_template
 from .tool import Tool
 
 _WORLD_ZYGOTE = "subworlds.scenarios.template"
+_ATTEMPTS = 3
+_NO_ROOM = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOSPC, errno.EDQUOT, errno.ENOMEM, errno.EAGAIN})
+
+_T = TypeVar("_T")
 
 
 class ServerFull(Exception):
@@ -46,7 +54,7 @@ class ManagerSettings:
 
 
 class ScenarioManager:
-    """Owns the world zygote, the templates and the sessions of one server. Use as an async context manager."""
+    """Owns the world zygote, the templates and the sessions of one server. An async context manager."""
 
     def __init__(self, find_scenario: Callable[[str], Scenario], settings: ManagerSettings) -> None:
         """Args:
@@ -56,14 +64,18 @@ class ScenarioManager:
         self.settings = settings
         self.workspace = Workspace(settings.workspace)
         self.enforced = True
+        self.sessions: dict[str, Session] = {}
+        """Live sessions by id."""
         self._zygote: Zygote | None = None
         self._zygote_lock = asyncio.Lock()
         self._templates: dict[str, Template] = {}
         self._building: dict[str, asyncio.Task[Template]] = {}
-        self._background: set[asyncio.Task[None]] = set()
-        self.sessions: dict[str, Session] = {}
-        """Live sessions by id."""
-        self._starting = 0
+        self._taken = 0
+        """Places of clients in use, of the capacity there is."""
+        self._starting: Counter[str] = Counter()
+        """How many sessions of a scenario are being started."""
+        self._background: set[asyncio.Task[Any]] = set()
+        self._reaper: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> ScenarioManager:
         try:
@@ -78,35 +90,39 @@ class ScenarioManager:
         except BaseException:
             self.workspace.__exit__(None, None, None)
             raise
-        self.spawn(self._reap_forever())
+        self._reaper = self.spawn(self._reap_forever())
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for task in [*self._background, *self._building.values()]:
-            task.cancel()
-        await asyncio.gather(*self._background, *self._building.values(), return_exceptions=True)
-        await asyncio.gather(*(session.close() for session in list(self.sessions.values())))
-        await asyncio.gather(*(template.stop() for template in self._templates.values()))
-        if self._zygote is not None:
-            await self._zygote.stop()
-        self.workspace.__exit__(kind, error, trace)
+        try:
+            await self._stop_everything()
+        finally:
+            self.workspace.__exit__(kind, error, trace)
 
     async def tools(self, scenario: str) -> tuple[Tool, ...]:
         """The tools of a scenario; starts its template if there is none.
 
         Raises:
-            UnknownScenario, ScenarioError
+            UnknownScenario, ScenarioError, SandboxError
         """
-        return (await self._template(scenario)).tools
+        return (await self.template(scenario)).tools
 
     async def template(self, scenario: str) -> Template:
         """The warm template of a scenario. Raises as `tools` does."""
-        return await self._template(scenario)
+        return await self._template(self.find_scenario(scenario))
 
-    async def start_session(self, scenario: str, *, seed: int = 0, clock_offset_s: float = 0.0) -> Session:
+    async def start_session(
+        self, scenario: str, *, seed: int = 0, clock_offset_s: float = 0.0, counted: bool = True
+    ) -> Session:
         """Fork a session of a scenario, with its own database, seed and clock.
+
+        A caller that is cancelled leaves no session behind.
+
+        Args:
+            counted: False for a session of the server's own (a gold solution that is played to learn from),
+                which neither needs nor takes a client's place.
 
         Raises:
             UnknownScenario: no such scenario.
@@ -115,32 +131,19 @@ class ScenarioManager:
             WorldCrashed: the new world's own start-up failed.
             SandboxError: the process could not be had.
         """
-        if len(self.sessions) + self._starting >= self.settings.capacity:
+        known = self.find_scenario(scenario)
+        if counted and self._taken >= self.settings.capacity:
             raise ServerFull(
-                f"all {self.settings.capacity} sessions are in use; close one, or start the server with more capacity"
+                f"all {self.settings.capacity} sessions are in use; "
+                "close one, or start the server with more capacity"
             )
-        self._starting += 1
+        self._taken += counted
+        starting = self.spawn(self._start(known, seed, clock_offset_s, counted=counted))
         try:
-            template, started = await self._start_process(scenario)
-            session = Session(
-                secrets.token_hex(8),
-                scenario,
-                started,
-                template.checkers,
-                template.snapshot,
-                self.settings.limits,
-                self._forget,
-            )
-            self.sessions[session.id] = session
-            template.users.add(session.id)
-        finally:
-            self._starting -= 1
-        try:
-            await session.begin(seed, clock_offset_s)
-        except BaseException:
-            await session.close()
+            return await asyncio.shield(starting)
+        except asyncio.CancelledError:
+            starting.add_done_callback(self._abandon)
             raise
-        return session
 
     async def reap_idle(self, now: float | None = None) -> list[str]:
         """End the sessions that nobody used for the idle timeout. Returns their ids."""
@@ -158,51 +161,113 @@ class ScenarioManager:
         found = {name: template.pid for name, template in self._templates.items()}
         return found if self._zygote is None else {"zygote": self._zygote.pid, **found}
 
-    async def _start_process(self, scenario: str) -> tuple[Template, SessionProcess]:
-        """A ready process: one kept in reserve, else a new one. A template that died is built once more."""
-        for attempt in (1, 2):
+    def spawn(self, work: Coroutine[Any, Any, _T]) -> asyncio.Task[_T]:
+        """Run `work` in the background; the manager waits for it when it closes. Call on the event loop."""
+        task = asyncio.create_task(work)
+        self._watch(task)
+        return task
+
+    async def _start(
+        self, scenario: Scenario, seed: int, clock_offset_s: float, *, counted: bool
+    ) -> Session:
+        self._starting[scenario.name] += 1
+        try:
+            template, started = await self._take_process(scenario)
+            session = self._adopt(template, started, counted=counted)
+        except BaseException:
+            self._taken -= counted
+            raise
+        finally:
+            self._starting[scenario.name] -= 1
+            if not self._starting[scenario.name]:
+                del self._starting[scenario.name]
+        try:
+            await session.begin(seed, clock_offset_s)
+        except BaseException:
+            await session.close()
+            raise
+        return session
+
+    async def _take_process(self, scenario: Scenario) -> tuple[Template, SessionProcess]:
+        """A ready process. A template that has died, or dies on us, is built once more."""
+        for attempt in range(1, _ATTEMPTS + 1):
             template = await self._template(scenario)
-            started = template.take_reserve()
             try:
-                if started is None:
-                    self._check_room(template)
-                    started = await template.fork()
+                started = await template.take()
+            except WorkspaceFull as error:
+                raise ServerFull(str(error)) from error
             except SandboxError:
-                if attempt == 2 or template.alive:
+                if attempt == _ATTEMPTS or template.alive:
                     raise
-                continue
-            if self.settings.prefork:
-                self.spawn(self._refill(template))
-            return template, started
+            except OSError as error:
+                if error.errno not in _NO_ROOM:
+                    raise
+                raise ServerFull(f"there is no room for another session: {error.strerror}") from error
+            else:
+                if self.settings.prefork:
+                    self.spawn(self._refill(template))
+                return template, started
         raise AssertionError("unreachable")
 
+    def _adopt(self, template: Template, started: SessionProcess, *, counted: bool) -> Session:
+        session = Session(
+            secrets.token_hex(8),
+            template.name,
+            started,
+            template.checkers,
+            template.snapshot,
+            self.settings.limits,
+            partial(self._forget, template, counted),
+        )
+        self.sessions[session.id] = session
+        template.users.add(session.id)
+        return session
+
+    def _forget(
+        self, template: Template, counted: bool, session: Session, closing: asyncio.Task[None]
+    ) -> None:
+        self.sessions.pop(session.id, None)
+        self._taken -= counted
+        self._watch(closing)
+        closing.add_done_callback(lambda _: template.release(session.id))
+
+    def _abandon(self, starting: asyncio.Task[Session]) -> None:
+        if not starting.cancelled() and starting.exception() is None:
+            self.spawn(starting.result().close())
+
     async def _refill(self, template: Template) -> None:
-        with contextlib.suppress(SandboxError, ServerFull, OSError):
-            while template.alive and len(template.reserve) < self.settings.prefork:
-                self._check_room(template)
-                await template.refill()
+        with contextlib.suppress(SandboxError, OSError):
+            await template.refill(self.settings.prefork)
 
-    def _check_room(self, template: Template) -> None:
-        if not has_room(template.folder, template.snapshot_bytes):
-            raise ServerFull(f"no room for another database of '{template.name}' beside {template.folder}")
-
-    async def _template(self, scenario: str) -> Template:
-        template = self._templates.get(scenario)
+    async def _template(self, scenario: Scenario) -> Template:
+        template = self._templates.get(scenario.name)
         if template is not None and template.alive:
             template.last_used = time.monotonic()
             return template
-        if scenario not in self._building:
-            task = asyncio.ensure_future(self._build(self.find_scenario(scenario)))
-            self._building[scenario] = task
-            task.add_done_callback(lambda _: self._building.pop(scenario, None))
-        return await asyncio.shield(self._building[scenario])
+        building = self._building.get(scenario.name)
+        if building is None:
+            building = self.spawn(self._build(scenario))
+            self._building[scenario.name] = building
+            building.add_done_callback(partial(self._end_building, scenario.name))
+        try:
+            return await asyncio.shield(building)
+        except asyncio.CancelledError:
+            if building.cancelled():
+                raise SandboxError("the scenario manager is closing") from None
+            raise
+
+    def _end_building(self, name: str, building: asyncio.Task[Template]) -> None:
+        del self._building[name]
+        if not building.cancelled():
+            building.exception()  # whoever asked for it has been told, or has given up
 
     async def _build(self, scenario: Scenario) -> Template:
-        await self._drop(self._templates.pop(scenario.name, None))
+        dead = self._templates.pop(scenario.name, None)
+        if dead is not None:
+            await dead.stop()
         await self._evict()
-        zygote = await self._ensure_zygote()
         template = await build_template(
-            zygote,
+            await self._ensure_zygote(),
             scenario,
             self.workspace,
             cpu_seconds=self.settings.limits.cpu_seconds,
@@ -213,16 +278,18 @@ class ScenarioManager:
         return template
 
     async def _evict(self) -> None:
-        idle = sorted((t for t in self._templates.values() if not t.users), key=lambda t: t.last_used)
-        while len(self._templates) >= self.settings.templates and idle:
-            template = idle.pop(0)
-            del self._templates[template.name]
-            await template.stop()
-
-    async def _drop(self, template: Template | None) -> None:
-        """Let go of a template that died. Its sessions died with it; each removes its own folder when closed."""
-        if template is not None:
-            await template.stop(keep_folder=bool(template.users))
+        """Make room for the templates that are being built."""
+        while len(self._templates) + len(self._building) > self.settings.templates:
+            idle = [
+                template
+                for template in self._templates.values()
+                if not template.users and template.name not in self._starting
+            ]
+            if not idle:
+                return
+            oldest = min(idle, key=lambda template: template.last_used)
+            del self._templates[oldest.name]
+            await oldest.stop()
 
     async def _ensure_zygote(self) -> Zygote:
         async with self._zygote_lock:
@@ -233,19 +300,29 @@ class ScenarioManager:
                 self._zygote = await Zygote.start(_WORLD_ZYGOTE, self.workspace.folders)
             return self._zygote
 
-    def _forget(self, session: Session) -> None:
-        self.sessions.pop(session.id, None)
-        template = self._templates.get(session.scenario)
-        if template is not None:
-            template.users.discard(session.id)
-
     async def _reap_forever(self) -> None:
         while True:
             await asyncio.sleep(max(0.5, min(30.0, self.settings.idle_timeout_s / 4)))
             await self.reap_idle()
 
-    def spawn(self, work: Awaitable[None]) -> None:
-        """Run `work` in the background until the manager closes. Call on the event loop."""
-        task = asyncio.ensure_future(work)
+    def _watch(self, task: asyncio.Task[Any]) -> None:
         self._background.add(task)
         task.add_done_callback(self._background.discard)
+
+    async def _stop_everything(self) -> None:
+        """End what is under way, then sessions, templates, the zygote. What fails does not stop the rest."""
+        for task in (self._reaper, *self._building.values()):
+            if task is not None:
+                task.cancel()
+        await self._finish_background()
+        await asyncio.gather(*(session.close() for session in self.sessions.values()), return_exceptions=True)
+        await self._finish_background()
+        await asyncio.gather(
+            *(template.stop() for template in self._templates.values()), return_exceptions=True
+        )
+        if self._zygote is not None:
+            await self._zygote.stop()
+
+    async def _finish_background(self) -> None:
+        while self._background:
+            await asyncio.gather(*self._background, return_exceptions=True)

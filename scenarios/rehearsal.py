@@ -1,4 +1,4 @@
-"""A tiny world of our own, played once in the zygote, so that every fork inherits what first use initialises."""
+"""A tiny world of our own, played once in the zygote: every fork inherits what first use initialises."""
 
 import asyncio
 from typing import Annotated, Any
@@ -9,7 +9,8 @@ from pydantic import BaseModel, Field
 from sqlalchemy import ForeignKey, func, select
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column, relationship
 
-from .toolset import endpoints_of, read_response, request
+from .exchange import read_response, request
+from .toolset import endpoints_of
 
 
 class _Base(DeclarativeBase):
@@ -49,7 +50,9 @@ def rehearse() -> None:
 
     @app.post("/shelves/{shelf}/items", operation_id="add_item")
     async def add_item(
-        shelf: Annotated[int, Path()], item: Annotated[_NewItem, Body()], note: Annotated[str | None, Query()] = None
+        shelf: Annotated[int, Path()],
+        item: Annotated[_NewItem, Body()],
+        note: Annotated[str | None, Query()] = None,
     ) -> _Stored:
         with Session(engine) as session, session.begin():
             owner = session.get(_Shelf, shelf) or _Shelf(id=shelf)
@@ -65,5 +68,5 @@ def rehearse() -> None:
     loop = asyncio.new_event_loop()
     for name in ("first", "second"):
         arguments: dict[str, Any] = {"shelf": 1, "name": name, "note": "x"}
-        read_response(loop.run_until_complete(request(app, endpoints["add_item"], arguments)))
+        read_response(loop.run_until_complete(request(app, endpoints["add_item"], arguments, {})))
     loop.close()

@@ -21,8 +21,13 @@ def encode_scenario(scenario: Scenario) -> dict[str, Any]:
 
 def decode_scenario(data: dict[str, Any]) -> Scenario:
     """The scenario that `encode_scenario` wrote."""
-    statements = {name: _decode_statements(data[name]) for name in ("schema", "seed")}
-    return Scenario(**{**data, **statements, "clock": datetime.fromisoformat(data["clock"])})
+    decoded: dict[str, Any] = {
+        **data,
+        "schema": _decode_statements(data["schema"]),
+        "seed": _decode_statements(data["seed"]),
+        "clock": datetime.fromisoformat(data["clock"]),
+    }
+    return Scenario(**decoded)
 
 
 def _decode_statements(data: Sequence[dict[str, Any]]) -> tuple[Statement, ...]:

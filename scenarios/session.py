@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
+import os
 import shutil
 import socket
 import time
@@ -17,7 +17,7 @@ from ..sandbox import ForkControl, ProcessDied, ProcessHandle, SandboxError
 from .scenario_file import DATABASE_FILE
 from .task import JSON
 from .tool import FailureKind, Tool, ToolFailure, ToolResult
-from .wire import WorldChannel
+from .wire import Answer, WorldChannel
 
 if TYPE_CHECKING:
     from .arguments import ArgumentChecker
@@ -49,18 +49,21 @@ class SessionProcess:
         self.channel = channel
 
     @classmethod
-    async def fork(cls, control: ForkControl, template_pid: int, folder: Path, cpu_seconds: int) -> SessionProcess:
+    async def fork(
+        cls, control: ForkControl, template_pid: int, folder: Path, cpu_seconds: int
+    ) -> SessionProcess:
         """Have the template fork a session that works in `folder`; returns when it is confined and ready.
 
         Raises:
             SandboxError: it could not be started; nothing of it is left.
+            OSError: no descriptor or no room for it.
         """
-        folder.mkdir(mode=0o700)
         ours, theirs = socket.socketpair()
         channel = await WorldChannel.open(ours)
         process: ProcessHandle | None = None
         try:
             with theirs:
+                os.mkdir(folder, 0o700)
                 request = {"folder": str(folder), "cpu_seconds": cpu_seconds}
                 pid = await control.fork(request, [theirs.fileno()])
             process = ProcessHandle(pid, template_pid)
@@ -69,12 +72,30 @@ class SessionProcess:
             channel.close()
             if process is not None:
                 process.kill()
-                process.release()
+                await process.gone()
             shutil.rmtree(folder, ignore_errors=True)
             if isinstance(error, TimeoutError):
                 raise SandboxError("the session's process did not become ready") from error
             raise
         return cls(folder, process, channel)
+
+    @property
+    def alive(self) -> bool:
+        """Whether it can still be asked."""
+        return not self.channel.closed.is_set()
+
+    async def ask(self, answer: Answer, timeout_s: float) -> dict[str, Any]:
+        """Wait for an answer, which stays awaited when we are cancelled.
+
+        Raises:
+            TimeoutError: it did not come; the process has been ended.
+            ProcessDied: it will not come.
+        """
+        await asyncio.wait({answer}, timeout=timeout_s)
+        if not answer.done():
+            await self.end()
+            raise TimeoutError
+        return answer.result()
 
     async def end(self) -> None:
         """Kill the process and wait until it is gone. The folder stays."""
@@ -99,8 +120,11 @@ class Session:
         checkers: Mapping[str, ArgumentChecker],
         snapshot: Path,
         limits: SessionLimits,
-        on_close: Callable[[Session], None],
+        on_close: Callable[[Session, asyncio.Task[None]], None],
     ) -> None:
+        """Args:
+        on_close: told, once, that the session is being closed, and by which task.
+        """
         self.id = id
         self.scenario = scenario
         self.snapshot = snapshot
@@ -109,8 +133,9 @@ class Session:
         self._checkers = checkers
         self._limits = limits
         self._on_close = on_close
-        self._calls = asyncio.Lock()
-        self._ended = False
+        self._asking = asyncio.Lock()
+        self._last_answer: Answer | None = None
+        self._finished = False
         self._closing: asyncio.Task[None] | None = None
         self.last_activity = time.monotonic()
         """When the session was last used, in monotonic seconds."""
@@ -133,7 +158,7 @@ class Session:
     @property
     def alive(self) -> bool:
         """Whether the world can still answer."""
-        return not self._ended and not self._started.channel.closed.is_set()
+        return self._started.alive and not self._finished and not self.closed
 
     @property
     def closed(self) -> bool:
@@ -152,9 +177,7 @@ class Session:
         """
         parameters = {"seed": seed, "clock_offset_s": clock_offset_s}
         try:
-            answer = await asyncio.wait_for(
-                self._started.channel.request("world/begin", parameters), _READY_TIMEOUT_S
-            )
+            answer = await self._ask("world/begin", parameters, _READY_TIMEOUT_S)
         except (ProcessDied, TimeoutError) as error:
             raise WorldCrashed("the world's process died at its start") from error
         if answer.get("error"):
@@ -169,55 +192,55 @@ class Session:
         wrong = checker.explain(arguments)
         if wrong is not None:
             return _failed(FailureKind.INVALID_ARGUMENTS, wrong)
-        if not self.alive:
-            return _CRASHED
-        async with self._calls:
-            try:
-                return await self._ask(name, arguments)
-            finally:
-                self.touch()
+        try:
+            async with self._asking:
+                return await self._call(name, arguments)
+        finally:
+            self.touch()
 
     async def finish(self) -> Path:
         """Make the database complete, end the process, and return the database's path.
 
         Raises:
-            WorldCrashed: the process had died before; what it left cannot be trusted to be complete.
+            WorldCrashed: the process died or was closed before it said that the database is complete.
         """
-        crashed = not self.alive
-        self._ended = True
-        async with self._calls:
-            if not crashed:
-                with contextlib.suppress(TimeoutError, ProcessDied):
-                    await asyncio.wait_for(self._started.channel.request("world/finish", {}), _FINISH_TIMEOUT_S)
+        async with self._asking:
+            if self._finished:
+                return self.database
+            try:
+                await self._ask("world/finish", {}, _FINISH_TIMEOUT_S)
+            except (ProcessDied, TimeoutError) as error:
+                raise WorldCrashed("the world's process died before its database was complete") from error
+            self._finished = True
             await self._started.end()
-        if crashed:
-            raise WorldCrashed("the world's process died before the episode was done")
         return self.database
 
     async def close(self) -> None:
         """End the process and remove the session's folder."""
         if self._closing is None:
-            self._ended = True
-            self._on_close(self)
-            self._closing = asyncio.ensure_future(self._started.discard())
+            self._closing = asyncio.create_task(self._started.discard())
+            self._on_close(self, self._closing)
         await asyncio.shield(self._closing)
 
-    async def _ask(self, name: str, arguments: Mapping[str, JSON]) -> ToolResult:
+    async def _call(self, name: str, arguments: Mapping[str, JSON]) -> ToolResult:
         timeout = self._limits.call_timeout_s
         meta = {"timeout_s": timeout, "output_limit": self._limits.output_characters}
         parameters = {"name": name, "arguments": dict(arguments), "_meta": meta}
         try:
-            answer = await asyncio.wait_for(
-                self._started.channel.request("tools/call", parameters), timeout + _GRACE_S
-            )
-            return _read_answer(answer)
+            return _read_answer(await self._ask("tools/call", parameters, timeout + _GRACE_S))
         except TimeoutError:
-            await self._started.end()
             message = f"'{name}' did not answer within {timeout:g} s, and its world had to be stopped"
             return _failed(FailureKind.TIMEOUT, message)
         except (ProcessDied, ValueError, KeyError, TypeError, IndexError, RecursionError):
             self._started.channel.close()
             return _CRASHED
+
+    async def _ask(self, method: str, parameters: dict[str, Any], timeout_s: float) -> dict[str, Any]:
+        """Ask the world. A call that somebody gave up waiting for is let to its end first."""
+        if self._last_answer is not None and not self._last_answer.done():
+            await self._started.ask(self._last_answer, self._limits.call_timeout_s + _GRACE_S)
+        self._last_answer = self._started.channel.request(method, parameters)
+        return await self._started.ask(self._last_answer, timeout_s)
 
 
 def _read_answer(answer: dict[str, Any]) -> ToolResult:
@@ -232,5 +255,6 @@ def _failed(kind: FailureKind, message: str) -> ToolResult:
 
 
 _CRASHED = _failed(
-    FailureKind.WORLD_CRASHED, "the world's process has died; this episode cannot go on and will not be scored"
+    FailureKind.WORLD_CRASHED,
+    "the world's process has died; this episode cannot go on and will not be scored",
 )

@@ -26,13 +26,14 @@ def build_snapshot(scenario: Scenario, path: str, *, allow_lost_rows: bool = Fal
     with closing(connect_to_sqlite(path, isolation_level=None)) as connection:
         install_clock(connection)
         install_sqlite_chance(connection)
-        connection.execute("PRAGMA journal_mode = OFF")
+        connection.execute("PRAGMA journal_mode = MEMORY")
         connection.execute("PRAGMA synchronous = OFF")
         connection.execute("BEGIN")
         broken = tuple(_run_all(connection, scenario.schema))
         lost = tuple(_run_all(connection, scenario.seed))
         dangling = tuple(_dangling(connection, scenario)) if scenario.strict_references else ()
-        connection.execute("COMMIT")
+        if connection.in_transaction:
+            connection.execute("COMMIT")
         connection.execute("PRAGMA journal_mode = DELETE")
     fatal = broken + dangling + (() if allow_lost_rows else lost)
     if fatal:
@@ -44,10 +45,9 @@ def _run_all(connection: sqlite3.Connection, statements: Iterable[Statement]) ->
     for statement in statements:
         try:
             connection.execute(statement.sql)
-        except (sqlite3.Error, sqlite3.Warning) as error:
-            yield Problem(
-                statement.file, statement.line, statement.table, f"statement failed: {error}: {_shorten(statement.sql)}"
-            )
+        except (sqlite3.Error, sqlite3.Warning, ValueError) as error:
+            reason = f"statement failed: {error}: {_shorten(statement.sql)}"
+            yield Problem(statement.file, statement.line, statement.table, reason)
 
 
 def _dangling(connection: sqlite3.Connection, scenario: Scenario) -> Iterator[Problem]:

@@ -7,7 +7,6 @@ sees a task, a gold solution or a verifier.
 
 from __future__ import annotations
 
-import asyncio
 import dataclasses
 import gc
 import json
@@ -20,6 +19,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import anyio.to_thread
 from fastapi import FastAPI
 from sqlalchemy.orm import configure_mappers
 
@@ -29,18 +29,21 @@ from ..sandbox.messages import Message, send_message
 from ..sandbox.seccomp import Profile
 from ..sandbox.timezones import time_zone_folders
 from .chance import install_chance, seed_chance
-from .clock import WorldClock, connect_to_sqlite
+from .clock import WorldClock
 from .errors import Problem, ScenarioError
-from .imports import preload_imports
+from .imports import library_entries, library_folders, preload_imports
 from .interception import WorldDatabase
 from .rehearsal import rehearse
 from .scenario_file import REPORT_FILE, SNAPSHOT_FILE, SPEC_FILE, decode_scenario
 from .snapshot import build_snapshot
 from .task import Scenario
-from .toolset import Endpoint, endpoints_of
-from .world import World, run_world
+from .toolset import endpoints_of
+from .world import World, WorldApp, describe
+from .world_server import WorldServer
 
 _TIME_ZONES = time_zone_folders()
+_LIBRARIES = (*_TIME_ZONES, *library_folders())
+_LIBRARIES_BUT_OURS = (*_TIME_ZONES, *library_entries())
 _PROCESS_LIMITS = Limits(cpu_seconds=3600)
 _database = WorldDatabase()
 
@@ -56,13 +59,12 @@ def warm_up() -> None:
 
 
 def run(request: Message, descriptors: list[int]) -> None:
-    """Runs in a fresh fork of the zygote: become the template of the scenario in `request["folder"]`."""
+    """Runs in a fresh fork of the zygote: become the template of the scenario in `request["folders"][0]`."""
     silence_standard_streams()
-    folder = Path(request["folder"])
     control = socket.socket(fileno=descriptors[0])
-    template = _Template(folder, request)
+    template = _Template(request)
     report = template.prepare()
-    (folder / REPORT_FILE).write_text(json.dumps(report))
+    (template.folder / REPORT_FILE).write_text(json.dumps(report))
     gc.collect()
     gc.freeze()
     send_message(control, {"ready": "problems" not in report})
@@ -73,100 +75,140 @@ def run(request: Message, descriptors: list[int]) -> None:
 class _Template:
     """What a template process knows."""
 
-    def __init__(self, folder: Path, request: Message) -> None:
-        self._folder = folder
+    def __init__(self, request: Message) -> None:
+        self._folders = tuple(request["folders"])
+        self.folder = Path(self._folders[0])
         self._enforced = bool(request["enforced"])
         self._allow_lost_rows = bool(request["allow_lost_rows"])
-        spec = folder / SPEC_FILE
+        spec = self.folder / SPEC_FILE
         self._scenario = decode_scenario(json.loads(spec.read_text()))
         spec.unlink()
-        self._app: FastAPI
-        self._endpoints: dict[str, Endpoint]
+        self._app: WorldApp
+        self._clock: WorldClock
 
     def prepare(self) -> dict[str, Any]:
         """Build the world. Returns the report for the server: tools, or the problems that stop it."""
         preload_imports(self._scenario.app_source)
-        confine(
-            Confinement(
-                Profile.FORKSERVER, _TIME_ZONES, (str(self._folder),), _PROCESS_LIMITS, enforced=self._enforced
-            )
-        )
-        self._clock = WorldClock(self._scenario.clock)
         try:
+            _require_single_thread(self._scenario)
+            self._confine()
+            self._clock = WorldClock(self._scenario.clock)
             notes = self._build()
         except ScenarioError as error:
             return {"problems": [dataclasses.astuple(problem) for problem in error.problems]}
+        except Exception as error:
+            return {"problems": [dataclasses.astuple(_app_problem(self._scenario.app_file, error))]}
         return {
-            "tools": [dataclasses.asdict(endpoint.tool) for endpoint in self._endpoints.values()],
+            "tools": [dataclasses.asdict(endpoint.tool) for endpoint in self._app.endpoints.values()],
             "notes": [dataclasses.astuple(note) for note in notes],
         }
 
+    def _confine(self) -> None:
+        os.chdir(self.folder)
+        confine(
+            Confinement(
+                Profile.FORKSERVER,
+                _LIBRARIES_BUT_OURS,
+                self._folders,
+                _PROCESS_LIMITS,
+                enforced=self._enforced,
+            )
+        )
+
     def _build(self) -> list[Problem]:
-        building = str(self._folder / "building.db")
+        building = str(self.folder / "building.db")
         seed_chance(0)
         notes = list(build_snapshot(self._scenario, building, allow_lost_rows=self._allow_lost_rows))
         _database.use(building)
-        self._app = _execute_app(self._scenario)
-        self._endpoints, fatal, lost = endpoints_of(self._app, self._scenario.app_file)
+        fastapi = _execute_app(self._scenario)
+        endpoints, fatal, lost = endpoints_of(fastapi, self._scenario.app_file)
         if fatal:
             raise ScenarioError(self._scenario.name, fatal)
-        self._start_once()
-        _prepare(self._app)
+        _prepare(fastapi)
         _database.complete()
-        os.rename(building, self._folder / SNAPSHOT_FILE)
+        self._app = WorldApp(fastapi, endpoints, _has_hooks(fastapi))
+        if self._app.has_hooks:
+            self._run_hooks(building)
+        os.rename(building, self.folder / SNAPSHOT_FILE)
         return notes + lost
 
-    def _start_once(self) -> None:
-        """Run start-up hooks on the database under construction, in a child: they may start loops and threads."""
-        if not _has_lifespan(self._app):
-            return
+    def _run_hooks(self, building: str) -> None:
+        """Run the start-up hooks on the database, in a child: they may start loops and threads."""
+        reading, writing = os.pipe()
         pid = os.fork()
         if pid == 0:
-            world = World(self._app, self._endpoints, _database, self._clock)
-            os._exit(0 if world.start_app() is None else 1)
+            self._become_first_start(building, writing)
+        os.close(writing)
+        with os.fdopen(reading, "rb") as pipe:
+            error = pipe.read().decode("utf-8", "replace")
         _, status = os.waitpid(pid, 0)
-        if status != 0:
-            problem = Problem(self._scenario.app_file, None, None, "the app's start-up hooks failed")
-            raise ScenarioError(self._scenario.name, [problem])
+        if error or status:
+            reason = f"the app's start-up hooks failed: {error or 'they ended the process'}"
+            raise ScenarioError(self._scenario.name, [Problem(self._scenario.app_file, None, None, reason)])
+
+    def _become_first_start(self, building: str, answer: int) -> None:
+        """Run the hooks and end: nothing of the template may go on in this process."""
+        try:
+            seed_chance(0)
+            _database.use(building)
+            error = World(self._app, _database, self._clock).start_app()
+            _database.complete()
+            os.write(answer, (error or "").encode("utf-8", "replace"))
+        except BaseException:
+            os._exit(1)
+        os._exit(0)
 
     def run_session(self, request: Message, descriptors: list[int]) -> None:
         """Runs in a fresh fork of this template: become one session."""
-        world = World(self._app, self._endpoints, _database, self._clock)
+        world = World(self._app, _database, self._clock)
         confinement = Confinement(
             Profile.LEAF,
-            _TIME_ZONES,
+            _LIBRARIES,
             (request["folder"],),
             Limits(memory_bytes=None, cpu_seconds=request["cpu_seconds"]),
             enforced=self._enforced,
         )
-        run_world(
-            world,
-            socket.socket(fileno=descriptors[0]),
-            snapshot=str(self._folder / SNAPSHOT_FILE),
-            folder=request["folder"],
-            confinement=confinement,
-        )
+        server = WorldServer(world, socket.socket(fileno=descriptors[0]), request["folder"])
+        server.run(str(self.folder / SNAPSHOT_FILE), confinement)
+
+
+def _require_single_thread(scenario: Scenario) -> None:
+    """A thread that an import started would stay unconfined: Landlock confines one thread at a time."""
+    threads = len(os.listdir("/proc/self/task"))
+    if threads > 1:
+        reason = f"importing what the app imports started {threads - 1} threads, which cannot be confined"
+        raise ScenarioError(scenario.name, [Problem(scenario.app_file, None, None, reason)])
 
 
 def _execute_app(scenario: Scenario) -> FastAPI:
     module = types.ModuleType("world_app")
     module.__file__ = scenario.app_file
     sys.modules[module.__name__] = module
+    process = os.getpid()
     try:
         exec(compile(scenario.app_source, scenario.app_file, "exec"), module.__dict__)
     except BaseException as error:
         raise ScenarioError(scenario.name, [_app_problem(scenario.app_file, error)]) from error
-    apps = [value for value in (module.__dict__.get("app"), *module.__dict__.values()) if isinstance(value, FastAPI)]
-    if not apps:
-        problem = Problem(scenario.app_file, None, None, "defines no FastAPI application")
-        raise ScenarioError(scenario.name, [problem])
-    return apps[0]
+    finally:
+        if os.getpid() != process:
+            os._exit(0)  # the app forked: there is one template
+    return _find_app(module, scenario)
+
+
+def _find_app(module: types.ModuleType, scenario: Scenario) -> FastAPI:
+    for value in (module.__dict__.get("app"), *module.__dict__.values()):
+        if isinstance(value, FastAPI):
+            return value
+    problem = Problem(scenario.app_file, None, None, "defines no FastAPI application")
+    raise ScenarioError(scenario.name, [problem])
 
 
 def _app_problem(file: str, error: BaseException) -> Problem:
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
-    line = error.lineno if isinstance(error, SyntaxError) else frames[-1].lineno if frames else None
-    return Problem(file, line, None, f"the app failed: {type(error).__name__}: {error}")
+    line = frames[-1].lineno if frames else None
+    if isinstance(error, SyntaxError) and error.filename == file:
+        line = error.lineno
+    return Problem(file, line, None, f"the app failed: {describe(error)}")
 
 
 def _prepare(app: FastAPI) -> None:
@@ -176,19 +218,16 @@ def _prepare(app: FastAPI) -> None:
         app.middleware_stack = app.build_middleware_stack()
 
 
-def _has_lifespan(app: FastAPI) -> bool:
-    router = app.router
-    own = getattr(router, "lifespan_context", None)
-    default = getattr(FastAPI().router, "lifespan_context", None)
-    hooks = [*getattr(router, "on_startup", ()), *getattr(router, "on_shutdown", ())]
-    return bool(hooks) or type(own) is not type(default)
+def _has_hooks(app: FastAPI) -> bool:
+    """Whether the app has a lifespan or start-up hooks of its own."""
+    hooks = [*getattr(app.router, "on_startup", ()), *getattr(app.router, "on_shutdown", ())]
+    return bool(hooks) or type(app.router.lifespan_context) is not type(FastAPI().router.lifespan_context)
 
 
 def _run_threads_inline() -> None:
-    """Run plain `def` endpoints in the only thread there is: calls come one by one, and order is repeatable."""
-    import anyio.to_thread
+    """Run plain `def` endpoints in the only thread there is: calls come one by one, in a repeatable order."""
 
     async def run_inline(function: Any, *arguments: Any, **_options: Any) -> Any:
         return function(*arguments)
 
-    anyio.to_thread.run_sync = run_inline
+    setattr(anyio.to_thread, "run_sync", run_inline)  # noqa: B010 - a module's function, for a type checker

@@ -5,15 +5,25 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+import re
 import shutil
 import socket
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..sandbox import ForkControl, ProcessDied, Workspace, Zygote
+from ..sandbox import (
+    ForkControl,
+    ProcessDied,
+    ProcessHandle,
+    SandboxError,
+    Workspace,
+    WorkspaceFull,
+    Zygote,
+    has_room,
+)
 from .arguments import ArgumentChecker
 from .errors import Problem, ScenarioError
 from .scenario_file import REPORT_FILE, SNAPSHOT_FILE, SPEC_FILE, encode_scenario
@@ -22,64 +32,118 @@ from .task import Scenario
 from .tool import Tool
 
 _BUILD_TIMEOUT_S = 120.0
+_MAX_REPORT_BYTES = 32 * 1024 * 1024
+_ODD_CHARACTERS = re.compile(r"[^\w-]")
 _numbers = itertools.count(1)
 
 
 class Template:
-    """A warm template. Forks sessions, keeps a few in reserve, owns the scenario's folder."""
+    """A warm template. Forks sessions, keeps a few in reserve, owns the scenario's folders."""
 
     def __init__(
-        self, name: str, folder: Path, zygote: Zygote, pid: int, control: ForkControl, report: Mapping[str, Any], cpu_seconds: int
+        self,
+        name: str,
+        folders: Sequence[Path],
+        zygote: Zygote,
+        process: ProcessHandle,
+        control: ForkControl,
+        report: Mapping[str, Any],
+        cpu_seconds: int,
     ) -> None:
+        """Args:
+        folders: one on each medium, the snapshot's first.
+        """
         self.name = name
-        self.folder = folder
-        self.pid = pid
         self.tools = tuple(Tool(**tool) for tool in report["tools"])
         self.notes = tuple(Problem(*note) for note in report["notes"])
         """What was lost or left out when the world was built, though it starts."""
         self.checkers = {tool.name: ArgumentChecker(tool) for tool in self.tools}
-        self.snapshot = folder / SNAPSHOT_FILE
+        self.snapshot = folders[0] / SNAPSHOT_FILE
+        self.snapshot.chmod(0o400)
         self.snapshot_bytes = self.snapshot.stat().st_size
         self.users: set[str] = set()
-        """Ids of the live sessions forked from it."""
-        self.reserve: deque[SessionProcess] = deque()
+        """Ids of the sessions forked from it that still need its snapshot."""
         self.last_used = time.monotonic()
+        self._folders = tuple(folders)
         self._zygote = zygote
+        self._process = process
         self._control = control
         self._cpu_seconds = cpu_seconds
-        self._next_session = itertools.count(1)
+        self._reserve: deque[SessionProcess] = deque()
+        self._refilling = False
+        self._stopped = False
+        self._session_numbers = itertools.count(1)
+
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        return self._process.pid
 
     @property
     def alive(self) -> bool:
         """Whether it can still fork."""
-        return not self._control.closed.is_set()
+        return not self._stopped and not self._control.closed.is_set()
 
-    async def fork(self) -> SessionProcess:
-        """A new session process. Raises SandboxError."""
-        folder = self.folder / "sessions" / str(next(self._next_session))
+    async def take(self) -> SessionProcess:
+        """A session process: one kept in reserve that still lives, else a new one.
+
+        Raises:
+            WorkspaceFull: no room for another database.
+            SandboxError: it could not be started.
+            OSError: no descriptor or no room for it.
+        """
+        while self._reserve:
+            started = self._reserve.popleft()
+            if started.alive:
+                return started
+            await started.discard()
+        return await self._fork()
+
+    async def refill(self, level: int) -> None:
+        """Keep `level` processes in reserve. Raises as `take` does."""
+        if self._refilling:
+            return
+        self._refilling = True
+        try:
+            while self.alive and len(self._reserve) < level:
+                self._reserve.append(await self._fork())
+        finally:
+            self._refilling = False
+            if self._stopped:
+                await self._empty_reserve()
+
+    def release(self, session_id: str) -> None:
+        """A session is gone, and no longer needs the snapshot."""
+        self.users.discard(session_id)
+        self._remove_unused_folders()
+
+    async def stop(self) -> None:
+        """End the template and all that it forked. The snapshot stays for as long as a session needs it."""
+        self._stopped = True
+        await self._empty_reserve()
+        await self._zygote.control.kill(self.pid)
+        self._process.kill()
+        await self._process.gone()
+        await self._control.close()
+        self._remove_unused_folders()
+
+    async def _fork(self) -> SessionProcess:
+        folder = self._place() / str(next(self._session_numbers))
         return await SessionProcess.fork(self._control, self.pid, folder, self._cpu_seconds)
 
-    async def refill(self) -> None:
-        """Put one more process in reserve."""
-        self.reserve.append(await self.fork())
+    def _place(self) -> Path:
+        for folder in self._folders:
+            if has_room(folder, self.snapshot_bytes):
+                return folder
+        raise WorkspaceFull(f"there is no room for another database of '{self.name}'")
 
-    def take_reserve(self) -> SessionProcess | None:
-        """A process kept in reserve that still lives, if there is one."""
-        while self.reserve:
-            started = self.reserve.popleft()
-            if not started.channel.closed.is_set():
-                return started
-            started.process.release()
-        return None
+    async def _empty_reserve(self) -> None:
+        reserve, self._reserve = self._reserve, deque()
+        await asyncio.gather(*(started.discard() for started in reserve))
 
-    async def stop(self, *, keep_folder: bool = False) -> None:
-        """End the template and all that it forked; remove its folder."""
-        await asyncio.gather(*(started.discard() for started in self.reserve))
-        self.reserve.clear()
-        await self._zygote.control.kill(self.pid)
-        await self._control.close()
-        if not keep_folder:
-            shutil.rmtree(self.folder, ignore_errors=True)
+    def _remove_unused_folders(self) -> None:
+        if self._stopped and not self.users:
+            _remove(self._folders)
 
 
 async def build_template(
@@ -97,45 +161,76 @@ async def build_template(
         ScenarioError: the world cannot start; says which statement failed.
         SandboxError: the process could not be had.
     """
-    folder = _make_folder(scenario, workspace)
+    folders = _make_folders(scenario, workspace)
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     control = ForkControl(ours)
-    pid: int | None = None
+    process: ProcessHandle | None = None
     try:
         with theirs:
-            request = {"folder": str(folder), "enforced": enforced, "allow_lost_rows": allow_lost_rows}
-            pid = await zygote.control.fork(request, [theirs.fileno()])
-        report = await _read_report(scenario, control, folder)
-        return Template(scenario.name, folder, zygote, pid, control, report, cpu_seconds)
-    except BaseException:
-        if pid is not None:
-            await zygote.control.kill(pid)
+            request = {
+                "folders": [str(folder) for folder in folders],
+                "enforced": enforced,
+                "allow_lost_rows": allow_lost_rows,
+            }
+            process = ProcessHandle(await zygote.control.fork(request, [theirs.fileno()]), zygote.pid)
+        report = await _read_report(scenario, control, folders[0])
+        return Template(scenario.name, folders, zygote, process, control, report, cpu_seconds)
+    except BaseException as error:
+        if process is not None:
+            await zygote.control.kill(process.pid)
+            process.kill()
+            await process.gone()
         await control.close()
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
+        _remove(folders)
+        if not isinstance(error, Exception) or isinstance(error, ScenarioError | SandboxError):
+            raise
+        raise _broken(scenario, "the process that built the world reported nonsense") from error
 
 
-def _make_folder(scenario: Scenario, workspace: Workspace) -> Path:
+def _make_folders(scenario: Scenario, workspace: Workspace) -> tuple[Path, ...]:
+    """A folder on each medium: the first for the snapshot, all for the databases of sessions."""
     written = sum(len(statement.sql) for statement in (*scenario.schema, *scenario.seed))
-    folder = workspace.place(2 * written) / f"{next(_numbers)}-{scenario.name[:40]}"
-    (folder / "sessions").mkdir(parents=True, mode=0o700)
-    spec = folder / SPEC_FILE
-    spec.touch(mode=0o600)
-    spec.write_text(json.dumps(encode_scenario(scenario)))
-    return folder
+    home = workspace.place(2 * written)
+    name = f"{next(_numbers)}-{_ODD_CHARACTERS.sub('_', scenario.name)[:40]}"
+    folders = tuple(base / name for base in sorted(workspace.folders, key=lambda base: base != home))
+    try:
+        for folder in folders:
+            folder.mkdir(mode=0o700)
+        spec = folders[0] / SPEC_FILE
+        spec.touch(mode=0o600)
+        spec.write_text(json.dumps(encode_scenario(scenario)))
+    except BaseException:
+        _remove(folders)
+        raise
+    return folders
 
 
 async def _read_report(scenario: Scenario, control: ForkControl, folder: Path) -> dict[str, Any]:
-    file = scenario.app_file
+    """What the template found. It is an untrusted process's word: any exception may come of it.
+
+    Raises:
+        ScenarioError: why the world cannot start.
+    """
     try:
         await asyncio.wait_for(asyncio.shield(control.ready), _BUILD_TIMEOUT_S)
-        report: dict[str, Any] = json.loads((folder / REPORT_FILE).read_text())
     except TimeoutError as error:
-        problem = Problem(file, None, None, f"the world was not built within {_BUILD_TIMEOUT_S:g} s")
-        raise ScenarioError(scenario.name, [problem]) from error
-    except (ProcessDied, OSError, ValueError) as error:
-        problem = Problem(file, None, None, "the process that built the world died (out of memory or CPU time?)")
-        raise ScenarioError(scenario.name, [problem]) from error
+        raise _broken(scenario, f"the world was not built within {_BUILD_TIMEOUT_S:g} s") from error
+    except ProcessDied as error:
+        reason = "the process that built the world ended (out of memory or CPU time, or the app ended it)"
+        raise _broken(scenario, reason) from error
+    file = folder / REPORT_FILE
+    if file.stat().st_size > _MAX_REPORT_BYTES:
+        raise ValueError("the report is too long")
+    report = json.loads(file.read_text())
     if "problems" in report:
         raise ScenarioError(scenario.name, [Problem(*problem) for problem in report["problems"]])
-    return report
+    return dict(report)
+
+
+def _broken(scenario: Scenario, reason: str) -> ScenarioError:
+    return ScenarioError(scenario.name, [Problem(scenario.app_file, None, None, reason)])
+
+
+def _remove(folders: Sequence[Path]) -> None:
+    for folder in folders:
+        shutil.rmtree(folder, ignore_errors=True)

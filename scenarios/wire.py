@@ -1,16 +1,22 @@
-"""The server's end of a session's socket: newline-delimited JSON-RPC, one answer per request."""
+"""The server's end of a session's socket: newline-delimited JSON-RPC, one answer per request.
+
+A world is untrusted: one that sends anything but its answers, once each, is cut off.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import socket
-from typing import Any
+from typing import Any, TypeAlias
 
 from ..sandbox import ProcessDied
+from .json_values import is_object
 
 MAX_LINE = 16 * 1024 * 1024
 """Bytes one answer of a world may have. A world that sends more is cut off."""
+
+Answer: TypeAlias = "asyncio.Future[dict[str, Any]]"
 
 
 class WorldChannel(asyncio.Protocol):
@@ -19,7 +25,7 @@ class WorldChannel(asyncio.Protocol):
     def __init__(self) -> None:
         self._transport: asyncio.Transport | None = None
         self._buffer = bytearray()
-        self._waiting: dict[int, asyncio.Future[dict[str, Any]]] = {}
+        self._waiting: dict[int, Answer] = {}
         self._next_id = 0
         self.ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """Done when the world is confined and waits for requests."""
@@ -33,57 +39,76 @@ class WorldChannel(asyncio.Protocol):
         _, channel = await asyncio.get_running_loop().create_unix_connection(cls, sock=connection)
         return channel
 
-    async def request(self, method: str, parameters: dict[str, Any]) -> dict[str, Any]:
-        """Send one request and wait for its result.
+    def request(self, method: str, parameters: dict[str, Any]) -> Answer:
+        """Send one request. The answer is its result, or ProcessDied.
 
         Raises:
-            ProcessDied: the world is gone, or answered nonsense.
+            ProcessDied: the world is gone already.
         """
         if self.closed.is_set() or self._transport is None:
             raise ProcessDied("the world's process is gone")
         self._next_id += 1
-        future: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
-        self._waiting[self._next_id] = future
+        answer: Answer = asyncio.get_running_loop().create_future()
+        self._waiting[self._next_id] = answer
         message = {"jsonrpc": "2.0", "id": self._next_id, "method": method, "params": parameters}
         self._transport.write(json.dumps(message, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
-        return await future
+        return answer
 
     def close(self) -> None:
         """Cut the world off."""
         if self._transport is not None:
             self._transport.abort()
+        self._fail_all()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
 
     def data_received(self, data: bytes) -> None:
-        self._buffer += data
-        while (end := self._buffer.find(b"\n")) >= 0:
-            line = bytes(self._buffer[:end])
-            del self._buffer[: end + 1]
+        first, *others = data.split(b"\n")
+        self._buffer += first
+        for part in others:
+            line = bytes(self._buffer)
+            self._buffer = bytearray(part)
             self._take(line)
+            if self.closed.is_set():
+                return
         if len(self._buffer) > MAX_LINE:
             self.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self._fail_all()
+
+    def _take(self, line: bytes) -> None:
+        try:
+            self._accept(json.loads(line))
+        except (ValueError, KeyError, TypeError, RecursionError):
+            self.close()
+
+    def _accept(self, message: Any) -> None:
+        """Raises ValueError, KeyError or TypeError for what is neither an answer nor the one notification."""
+        if not is_object(message):
+            raise TypeError("a message is an object")
+        if "id" in message:
+            self._settle(message["id"], message["result"])
+        elif self.ready.done():
+            raise ValueError("a world is ready only once")
+        else:
+            self.ready.set_result(None)
+
+    def _settle(self, number: int, result: Any) -> None:
+        answer = self._waiting[number]
+        if not is_object(result):
+            raise TypeError("a result is an object")
+        del self._waiting[number]
+        if not answer.done():
+            answer.set_result(result)
+
+    def _fail_all(self) -> None:
         self.closed.set()
-        for future in (*self._waiting.values(), self.ready):
+        unanswered: list[asyncio.Future[Any]] = [*self._waiting.values(), self.ready]
+        for future in unanswered:
             if not future.done():
                 future.set_exception(ProcessDied("the world's process died"))
                 future.exception()
         self._waiting.clear()
-
-    def _take(self, line: bytes) -> None:
-        try:
-            message = json.loads(line)
-            future = self._waiting.pop(message["id"]) if "id" in message else None
-            result = message["result"] if future is not None else None
-        except (ValueError, KeyError, TypeError, RecursionError):
-            self.close()
-            return
-        if future is None:
-            if not self.ready.done():
-                self.ready.set_result(None)
-        elif not future.done() and isinstance(result, dict):
-            future.set_result(result)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 import fastmcp
@@ -21,7 +21,7 @@ _JSON = {"accept": "application/json, text/event-stream"}
 
 
 @asynccontextmanager
-async def playing(server_url: str) -> AsyncIterator[tuple[SubworldsEnv, ResetObservation]]:
+async def playing(server_url: str) -> AsyncGenerator[tuple[SubworldsEnv, ResetObservation]]:
     async with SubworldsEnv(base_url=server_url) as env:
         reset = await env.reset(task="kiosk/sell-apples")
         yield env, reset.observation
@@ -44,7 +44,7 @@ async def test_the_official_client_plays_the_episode(server_url: str) -> None:
             hidden = await agent.call_tool("done", {"answer": "1"})
             assert hidden.content[0].text == "tool_not_found: there is no tool 'done' in this world"
         assert (await env.state()).step_count == 3
-        assert (await env.done()).reward == 1.0
+        assert (await env.done()).observation.verdict.outcome == "complete"
 
 
 async def test_a_fastmcp_client_lists_and_calls(server_url: str) -> None:

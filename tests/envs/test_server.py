@@ -56,7 +56,7 @@ class Served:
 
 @pytest.fixture
 def served() -> Iterator[Served]:
-    command = [sys.executable, "-P", "-m", "subworlds.cli.main", "serve", "--port", "0", "--pack", WORLDS]
+    command = [str(Path(sys.executable).parent / "subworlds"), "serve", "--port", "0", "--pack", WORLDS]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as popen:
         try:
             assert popen.stdout is not None
@@ -103,7 +103,9 @@ async def test_an_idle_session_is_ended_and_its_client_is_told(serve) -> None:  
             while (await stats(url))["sessions"]:
                 await asyncio.sleep(0.05)
             assert (await env.state()).phase == "expired"
-            assert (await env.call_tool("list_goods")).observation.error.error_type is ErrorType.SESSION_EXPIRED
+            assert (
+                await env.call_tool("list_goods")
+            ).observation.error.error_type is ErrorType.SESSION_EXPIRED
             assert (await env.done()).observation.error.error_type is ErrorType.SESSION_EXPIRED
             assert (await env.reset(task=TASK)).observation.error is None
 
@@ -128,7 +130,9 @@ async def test_a_half_open_connection_holds_no_session(served: Served) -> None:
 
 
 @pytest.mark.parametrize("victim", ["session", "template", "world zygote", "verifier zygote"])
-async def test_killing_any_process_gets_a_typed_answer_and_the_server_serves_on(served: Served, victim: str) -> None:
+async def test_killing_any_process_gets_a_typed_answer_and_the_server_serves_on(
+    served: Served, victim: str
+) -> None:
     async with SubworldsEnv(base_url=served.url) as env:
         await env.reset(task=TASK)
         await env.call_tool("list_goods")
@@ -206,4 +210,3 @@ def _runs(process: psutil.Process) -> bool:
         return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return False
-

@@ -197,6 +197,77 @@ def test_tools_refuse_what_does_not_exist(world: World) -> None:
             assert not changed_tables(world), name
 
 
+REFUSALS: list[tuple[str, str, JSON, int]] = [
+    ("library", "lend_copy", {"copy_id": 401, "member_id": 113}, 409),  # out on loan
+    ("library", "lend_copy", {"copy_id": 421, "member_id": 114}, 409),  # a lapsed membership
+    ("library", "lend_copy", {"copy_id": 448, "member_id": 119}, 409),  # too much debt
+    ("library", "lend_copy", {"copy_id": 434, "member_id": 123}, 409),  # kept for another member
+    ("library", "renew_loan", {"loan_id": 650}, 409),  # others wait for it
+    ("library", "renew_loan", {"loan_id": 652}, 409),  # overdue
+    ("library", "return_loan", {"loan_id": 601}, 409),  # returned long ago
+    ("library", "place_hold", {"book_id": 311, "member_id": 101, "pickup_branch_id": 1}, 409),  # on the shelf
+    ("library", "waive_fine", {"fine_id": 921}, 409),  # too large
+    ("library", "update_member", {"member_id": 101}, 422),  # nothing to change
+    ("shop", "cancel_order", {"order_id": 1053}, 409),  # shipped
+    ("shop", "apply_coupon", {"order_id": 1063, "code": "WINTER20"}, 409),  # over
+    ("shop", "apply_coupon", {"order_id": 1063, "code": "SPRING15"}, 409),  # too small an order
+    ("shop", "apply_coupon", {"order_id": 1063, "code": "NOSUCH"}, 404),
+    ("shop", "set_item_quantity", {"order_id": 1057, "product_id": 412, "quantity": 5}, 409),  # out of stock
+    ("shop", "set_item_quantity", {"order_id": 1067, "product_id": 433, "quantity": 0}, 409),  # the only item
+    ("shop", "change_delivery", {"order_id": 1066, "address_id": 201}, 409),  # another customer's address
+    ("shop", "refund_return", {"return_id": 3006, "method": "card"}, 409),  # not approved
+    ("shop", "set_product_price", {"product_id": 423, "new_price": 4.40}, 409),  # looks like a slip
+    ("shop", "place_purchase_order", {"product_id": 412, "quantity": 20}, 409),  # on order already
+    ("clinic", "cancel_appointment", {"appointment_id": 736, "cancelled_by": "patient"}, 409),  # past
+    ("clinic", "record_no_show", {"appointment_id": 786}, 409),  # still to come
+    ("clinic", "waive_fee", {"fee_id": 906}, 409),  # let off within the year
+    ("clinic", "dispense_repeat", {"prescription_id": 856}, 409),  # no repeats left
+    ("clinic", "remove_time_off", {"time_off_id": 601}, 409),  # begun
+    (
+        "clinic",
+        "find_free_slots",
+        {"service_id": 401, "first_day": "2026-03-02", "last_day": "2026-04-02"},
+        422,
+    ),
+    (
+        "clinic",
+        "add_time_off",  # with appointments booked
+        {"practitioner_id": 302, "first_day": "2026-03-06", "last_day": "2026-03-06", "reason": "illness"},
+        409,
+    ),
+    (
+        "clinic",
+        "issue_prescription",  # of what the patient is allergic to
+        {"patient_id": 107, "practitioner_id": 303, "medicine_id": 802, "repeats": 1},
+        409,
+    ),
+    (
+        "clinic",
+        "book_appointment",  # when the nurse is booked
+        {
+            "patient_id": 106,
+            "service_id": 405,
+            "practitioner_id": 305,
+            "day": "2026-03-09",
+            "starts": "11:00",
+        },
+        409,
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "tool", "arguments", "status"), REFUSALS)
+def test_refusal_says_why_and_leaves_nothing_behind(
+    name: str, tool: str, arguments: JSON, status: int, worlds: dict[str, World]
+) -> None:
+    world = worlds[name]
+    [response] = world.play([{"tool": tool, "arguments": arguments}])
+    assert response.status_code == status, response.text
+    assert isinstance(response.json()["detail"], str)
+    assert len(response.json()["detail"]) > 20
+    assert not changed_tables(world)
+
+
 # ---------------------------------------------------------------- tasks
 
 
