@@ -114,6 +114,7 @@ class Appointment(Table):
     starts: Mapped[str]
     ends: Mapped[str]
     status: Mapped[str] = mapped_column(default="booked")
+    cancelled_by: Mapped[str | None]
     booked_at: Mapped[str]
     patient: Mapped[Patient] = relationship()
     practitioner: Mapped[Practitioner] = relationship()
@@ -780,7 +781,7 @@ async def cancel_appointment(
         notice = moment(appointment.day, appointment.starts) - now()
         if notice < timedelta(0):
             refuse("This appointment is past. Use record_no_show if the patient did not come.")
-        appointment.status = "cancelled"
+        appointment.status, appointment.cancelled_by = "cancelled", cancelled_by
         late = cancelled_by == "patient" and notice < LATE_NOTICE
         return {
             **show_appointment(appointment),

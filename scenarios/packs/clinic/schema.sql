@@ -69,7 +69,9 @@ CREATE TABLE appointments (
   starts          TEXT NOT NULL,
   ends            TEXT NOT NULL CHECK (ends > starts),
   status          TEXT NOT NULL CHECK (status IN ('booked', 'completed', 'cancelled', 'no_show')),
-  booked_at       TEXT NOT NULL
+  cancelled_by    TEXT CHECK (cancelled_by IN ('patient', 'clinic')),
+  booked_at       TEXT NOT NULL,
+  CHECK ((status = 'cancelled') = (cancelled_by IS NOT NULL))
 );
 
 CREATE TABLE fees (
