@@ -135,6 +135,7 @@ class EpisodeRecord:
             "agent": self.agent,
             "seed": self.seed,
             "reward": self.reward,
+            "components": self.end.components,
             "outcome": self.outcome,
             "reason": self.reason,
             "answer": self.answer,
