@@ -9,11 +9,13 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import httpx
 import psutil
 import pytest
+
 from subworlds.envs import ErrorType, ServerBusy, SubworldsEnv
 from subworlds.envs.app import ServerSettings
 from subworlds.scenarios.manager import ManagerSettings
@@ -83,7 +85,7 @@ async def play_gold(env: SubworldsEnv) -> float | None:
     return (await env.done()).reward
 
 
-async def test_a_full_server_says_so_and_recovers(serve) -> None:  # noqa: ANN001
+async def test_a_full_server_says_so_and_recovers(serve: Callable[..., AbstractContextManager[str]]) -> None:
     with serve([Path(WORLDS)], ServerSettings(manager=ManagerSettings(capacity=1))) as url:
         async with SubworldsEnv(base_url=url) as one:
             await one.reset(task=TASK)
@@ -96,7 +98,9 @@ async def test_a_full_server_says_so_and_recovers(serve) -> None:  # noqa: ANN00
             assert await play_gold(three) == 1.0
 
 
-async def test_an_idle_session_is_ended_and_its_client_is_told(serve) -> None:  # noqa: ANN001
+async def test_an_idle_session_is_ended_and_its_client_is_told(
+    serve: Callable[..., AbstractContextManager[str]],
+) -> None:
     with serve([Path(WORLDS)], ServerSettings(manager=ManagerSettings(idle_timeout_s=0.2, prefork=0))) as url:
         async with SubworldsEnv(base_url=url) as env:
             await env.reset(task=TASK)

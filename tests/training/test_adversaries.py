@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from itertools import chain
 
 import pytest
@@ -32,7 +33,7 @@ _AT_MOST = {
 
 
 @pytest.fixture(scope="module")
-def builtin_url(serve) -> Iterator[str]:  # noqa: ANN001
+def builtin_url(serve: Callable[..., AbstractContextManager[str]]) -> Iterator[str]:
     with serve([BUILTIN_PACKS], ServerSettings()) as url:
         yield url
 
