@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import json
+import signal
 import sys
+from collections.abc import Coroutine
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
+import httpx
+
+from ..envs.client import ConnectionLost, ServerError
 from ..scenarios.errors import ScenarioError
+from ..scenarios.manager import ServerFull
 from ..scenarios.pack import Catalog
+from ..scenarios.session import WorldCrashed
 from ..scenarios.task import ToolCall
 from .benchmarks.baseline import measure_baseline
 from .benchmarks.confinement import measure_confinement
@@ -26,6 +33,8 @@ from .benchmarks.verification import measure_verdicts
 from .failure import BadInput, CommandFailed
 from .screen import screen
 from .worlds import Worlds, find_scenario
+
+_FAILURES = (ScenarioError, WorldCrashed, ServerFull, ServerError, ConnectionLost, httpx.HTTPError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,21 +65,38 @@ def bench(worlds: Worlds, options: BenchOptions, *, as_json: bool) -> None:
     catalog = worlds.catalog()
     if options.scenario is not None:
         find_scenario(catalog, options.scenario)
-    report = asyncio.run(_measure(worlds, catalog, options.scenario, read, _plan(options)))
+    report = _run(_measure(worlds, catalog, options.scenario, read, _plan(options)))
     if as_json:
         print(json.dumps(report.to_json(), indent=2))
     else:
         report.print_on(screen())
 
 
+def _run(work: Coroutine[Any, Any, Report]) -> Report:
+    """Run to the end, or until SIGTERM or Ctrl-C; either way what was started is ended first.
+
+    Raises:
+        CommandFailed: what was measured failed.
+    """
+
+    async def until_told_to_stop() -> Report:
+        task = asyncio.ensure_future(work)
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+        return await task
+
+    try:
+        return asyncio.run(until_told_to_stop())
+    except asyncio.CancelledError:
+        sys.exit(128 + signal.SIGTERM)
+    except _FAILURES as error:
+        raise CommandFailed(f"the benchmark broke off: {error}") from error
+
+
 async def _measure(
     worlds: Worlds, catalog: Catalog, scenario: str | None, read: ToolCall | None, plan: Plan
 ) -> Report:
     async with worlds.running(catalog) as manager:
-        try:
-            subject = await choose_subject(catalog, manager, scenario, read)
-        except ScenarioError as error:
-            raise CommandFailed(str(error)) from error
+        subject = await choose_subject(catalog, manager, scenario, read)
         _tell(f"playing {subject.task.id}; verdicts")
         verdicts = await measure_verdicts(manager, subject, plan)
     _tell("the floor: an environment that does nothing")
@@ -120,12 +146,12 @@ def _read_call(options: BenchOptions) -> ToolCall | None:
 
 def _json_object(text: str) -> dict[str, Any]:
     try:
-        value = json.loads(text)
+        value: Any = json.loads(text)
     except ValueError as error:
         raise BadInput(f"--read-arguments is not JSON: {error}") from error
     if not isinstance(value, dict):
         raise BadInput(f"--read-arguments must be a JSON object such as '{{\"id\": 3}}', not {text}")
-    return dict[str, Any](value)
+    return cast(dict[str, Any], value)
 
 
 def _tell(progress: str) -> None:

@@ -42,6 +42,12 @@ def end_line(record: EpisodeRecord) -> Text:
     return Text.assemble(f"done: {answer}reward ", (f"{reward} {outcome}", style), f" — {record.reason}")
 
 
+def components_line(record: EpisodeRecord) -> Text:
+    """What the reward is made of."""
+    components = record.end.components or {}
+    return Text(", ".join(f"{name} {score:.2f}" for name, score in components.items()), style="dim")
+
+
 def receipt_lines(record: EpisodeRecord) -> Iterator[Text]:
     """Every row that changed, or should have, sorted by what the task asked for."""
     if record.end.verdict is None:

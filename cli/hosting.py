@@ -37,9 +37,6 @@ def hosted(worlds: Worlds, catalog: Catalog) -> Generator[str]:
 def _serve(server: Server, ready: Future[str]) -> None:
     try:
         asyncio.run(server.run_on(listen("127.0.0.1", 0), ready.set_result))
-    except Exception as error:
-        if ready.done():
-            raise
-        ready.set_exception(error)
-    if not ready.done():
-        ready.set_exception(CommandFailed("the server could not start; its log above says why"))
+    finally:
+        if not ready.done():
+            ready.set_exception(CommandFailed("the server could not start; its log above says why"))

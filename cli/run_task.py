@@ -11,7 +11,7 @@ from rich.text import Text
 
 from ..envs.client import ServerError, SubworldsEnv
 from ..training.agents import Agent, EpisodeRecord, NoEpisode, NoopAgent, play_episode
-from .episode_view import end_line, receipt_lines, step_line
+from .episode_view import components_line, end_line, receipt_lines, step_line
 from .failure import CommandFailed
 from .gold import gold_agent
 from .hosting import hosted
@@ -44,7 +44,7 @@ def _print(console: Console, record: EpisodeRecord) -> None:
     console.print(f"{record.prompt}\n")
     for step in record.steps:
         console.print(indented(step_line(step)), no_wrap=True, overflow="ellipsis")
-    for line in (end_line(record), *receipt_lines(record)):
+    for line in (end_line(record), components_line(record), *receipt_lines(record)):
         console.print(indented(line))
 
 

@@ -49,6 +49,18 @@ def preload_imports(source: str) -> None:
                 importlib.import_module(name)
 
 
+def forgo_servers() -> None:
+    """Let `uvicorn.run(app)` at the end of an app, outside of any guard, be no request to wait for ever."""
+    uvicorn = sys.modules.get("uvicorn")
+    if uvicorn is not None:
+        setattr(uvicorn, "run", _do_nothing)  # noqa: B010 - a module's function, for a type checker
+        setattr(uvicorn.Server, "run", _do_nothing)  # noqa: B010
+
+
+def _do_nothing(*_: object, **__: object) -> None:
+    pass
+
+
 def _is_harmless(name: str) -> bool:
     parts = name.split(".")
     return parts[0] not in _NEVER and "__main__" not in parts

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
 
-from ..sandbox import SandboxError, Workspace, WorkspaceFull, Zygote, require_confinement
+from ..sandbox import ProcessDied, SandboxError, Workspace, WorkspaceFull, Zygote, require_confinement
 from .session import Session, SessionLimits, SessionProcess
 from .task import Scenario
 from .template_handle import Template, build_template
@@ -90,7 +90,7 @@ class ScenarioManager:
         except BaseException:
             self.workspace.__exit__(None, None, None)
             raise
-        self._reaper = self.spawn(self._reap_forever())
+        self._reaper = asyncio.create_task(self._reap_forever())
         return self
 
     async def __aexit__(
@@ -167,9 +167,12 @@ class ScenarioManager:
         self._watch(task)
         return task
 
-    async def _start(
-        self, scenario: Scenario, seed: int, clock_offset_s: float, *, counted: bool
-    ) -> Session:
+    async def settle(self) -> None:
+        """Wait for what runs in the background, such as filling the reserve."""
+        while working := self._background - {asyncio.current_task()}:
+            await asyncio.gather(*working, return_exceptions=True)
+
+    async def _start(self, scenario: Scenario, seed: int, clock_offset_s: float, *, counted: bool) -> Session:
         self._starting[scenario.name] += 1
         try:
             template, started = await self._take_process(scenario)
@@ -189,15 +192,15 @@ class ScenarioManager:
         return session
 
     async def _take_process(self, scenario: Scenario) -> tuple[Template, SessionProcess]:
-        """A ready process. A template that has died, or dies on us, is built once more."""
-        for attempt in range(1, _ATTEMPTS + 1):
-            template = await self._template(scenario)
+        """A ready process. Where a template or the zygote died on us, they are started once more."""
+        for attempts_left in reversed(range(_ATTEMPTS)):
             try:
+                template = await self._template(scenario)
                 started = await template.take()
             except WorkspaceFull as error:
                 raise ServerFull(str(error)) from error
-            except SandboxError:
-                if attempt == _ATTEMPTS or template.alive:
+            except ProcessDied:
+                if not attempts_left:
                     raise
             except OSError as error:
                 if error.errno not in _NO_ROOM:
@@ -229,7 +232,11 @@ class ScenarioManager:
         self.sessions.pop(session.id, None)
         self._taken -= counted
         self._watch(closing)
-        closing.add_done_callback(lambda _: template.release(session.id))
+        closing.add_done_callback(partial(self._release, template, session.id))
+
+    def _release(self, template: Template, session_id: str, _: asyncio.Task[None]) -> None:
+        template.release(session_id)
+        self._trim()
 
     def _abandon(self, starting: asyncio.Task[Session]) -> None:
         if not starting.cancelled() and starting.exception() is None:
@@ -260,12 +267,13 @@ class ScenarioManager:
         del self._building[name]
         if not building.cancelled():
             building.exception()  # whoever asked for it has been told, or has given up
+        self._trim()
 
     async def _build(self, scenario: Scenario) -> Template:
         dead = self._templates.pop(scenario.name, None)
         if dead is not None:
-            await dead.stop()
-        await self._evict()
+            self.spawn(dead.stop())
+        self._trim()
         template = await build_template(
             await self._ensure_zygote(),
             scenario,
@@ -277,8 +285,8 @@ class ScenarioManager:
         self._templates[scenario.name] = template
         return template
 
-    async def _evict(self) -> None:
-        """Make room for the templates that are being built."""
+    def _trim(self) -> None:
+        """Stop the templates that are more than we keep, counting those that are being built."""
         while len(self._templates) + len(self._building) > self.settings.templates:
             idle = [
                 template
@@ -289,7 +297,7 @@ class ScenarioManager:
                 return
             oldest = min(idle, key=lambda template: template.last_used)
             del self._templates[oldest.name]
-            await oldest.stop()
+            self.spawn(oldest.stop())
 
     async def _ensure_zygote(self) -> Zygote:
         async with self._zygote_lock:
@@ -311,18 +319,15 @@ class ScenarioManager:
 
     async def _stop_everything(self) -> None:
         """End what is under way, then sessions, templates, the zygote. What fails does not stop the rest."""
-        for task in (self._reaper, *self._building.values()):
-            if task is not None:
-                task.cancel()
-        await self._finish_background()
+        ending = [task for task in (self._reaper, *self._building.values()) if task is not None]
+        for task in ending:
+            task.cancel()
+        await asyncio.wait(ending)
+        await self.settle()
         await asyncio.gather(*(session.close() for session in self.sessions.values()), return_exceptions=True)
-        await self._finish_background()
+        await self.settle()
         await asyncio.gather(
             *(template.stop() for template in self._templates.values()), return_exceptions=True
         )
         if self._zygote is not None:
             await self._zygote.stop()
-
-    async def _finish_background(self) -> None:
-        while self._background:
-            await asyncio.gather(*self._background, return_exceptions=True)

@@ -31,7 +31,7 @@ from ..sandbox.timezones import time_zone_folders
 from .chance import install_chance, seed_chance
 from .clock import WorldClock
 from .errors import Problem, ScenarioError
-from .imports import library_entries, library_folders, preload_imports
+from .imports import forgo_servers, library_entries, library_folders, preload_imports
 from .interception import WorldDatabase
 from .rehearsal import rehearse
 from .scenario_file import REPORT_FILE, SNAPSHOT_FILE, SPEC_FILE, decode_scenario
@@ -89,6 +89,7 @@ class _Template:
     def prepare(self) -> dict[str, Any]:
         """Build the world. Returns the report for the server: tools, or the problems that stop it."""
         preload_imports(self._scenario.app_source)
+        forgo_servers()
         try:
             _require_single_thread(self._scenario)
             self._confine()
@@ -140,10 +141,11 @@ class _Template:
             self._become_first_start(building, writing)
         os.close(writing)
         with os.fdopen(reading, "rb") as pipe:
-            error = pipe.read().decode("utf-8", "replace")
-        _, status = os.waitpid(pid, 0)
-        if error or status:
-            reason = f"the app's start-up hooks failed: {error or 'they ended the process'}"
+            answer = pipe.read()
+        os.waitpid(pid, 0)
+        error = json.loads(answer) if answer else "they ended the process"
+        if error is not None:
+            reason = f"the app's start-up hooks failed: {error}"
             raise ScenarioError(self._scenario.name, [Problem(self._scenario.app_file, None, None, reason)])
 
     def _become_first_start(self, building: str, answer: int) -> None:
@@ -153,7 +155,7 @@ class _Template:
             _database.use(building)
             error = World(self._app, _database, self._clock).start_app()
             _database.complete()
-            os.write(answer, (error or "").encode("utf-8", "replace"))
+            os.write(answer, json.dumps(error).encode())
         except BaseException:
             os._exit(1)
         os._exit(0)
@@ -186,7 +188,7 @@ def _execute_app(scenario: Scenario) -> FastAPI:
     sys.modules[module.__name__] = module
     process = os.getpid()
     try:
-        exec(compile(scenario.app_source, scenario.app_file, "exec"), module.__dict__)
+        exec(compile(scenario.app_source, scenario.app_file, "exec", dont_inherit=True), module.__dict__)
     except BaseException as error:
         raise ScenarioError(scenario.name, [_app_problem(scenario.app_file, error)]) from error
     finally:

@@ -146,6 +146,10 @@ class Template:
             _remove(self._folders)
 
 
+class _Ended(Exception):
+    """A template's process ended before it had reported."""
+
+
 async def build_template(
     zygote: Zygote,
     scenario: Scenario,
@@ -184,7 +188,17 @@ async def build_template(
         _remove(folders)
         if not isinstance(error, Exception) or isinstance(error, ScenarioError | SandboxError):
             raise
-        raise _broken(scenario, "the process that built the world reported nonsense") from error
+        raise _explain(error, scenario, zygote) from error
+
+
+def _explain(error: Exception, scenario: Scenario, zygote: Zygote) -> Exception:
+    """Whose fault it is that a template was not built."""
+    if not isinstance(error, _Ended):
+        return _broken(scenario, "the process that built the world reported nonsense")
+    if not zygote.alive:
+        return ProcessDied("the zygote died while it was needed")
+    reason = "the process that built the world ended (out of memory or CPU time, or the app ended it)"
+    return _broken(scenario, reason)
 
 
 def _make_folders(scenario: Scenario, workspace: Workspace) -> tuple[Path, ...]:
@@ -216,8 +230,7 @@ async def _read_report(scenario: Scenario, control: ForkControl, folder: Path) -
     except TimeoutError as error:
         raise _broken(scenario, f"the world was not built within {_BUILD_TIMEOUT_S:g} s") from error
     except ProcessDied as error:
-        reason = "the process that built the world ended (out of memory or CPU time, or the app ended it)"
-        raise _broken(scenario, reason) from error
+        raise _Ended from error
     file = folder / REPORT_FILE
     if file.stat().st_size > _MAX_REPORT_BYTES:
         raise ValueError("the report is too long")

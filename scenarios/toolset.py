@@ -6,6 +6,7 @@ JSON body side by side. A body that is not an object is the argument `body`.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -67,7 +68,8 @@ def _line_of(route: APIRoute) -> int | None:
 
 
 def _endpoints(app: FastAPI, route: APIRoute) -> Iterable[Endpoint]:
-    document = get_openapi(title=app.title, version=app.version, routes=[route])
+    with warnings.catch_warnings(action="ignore"):  # of names used twice, which are noted
+        document = get_openapi(title=app.title, version=app.version, routes=[route])
     schemas = document.get("components", {}).get("schemas", {})
     for path, operations in document.get("paths", {}).items():
         for method in _METHODS:

@@ -76,7 +76,7 @@ def _imported(node: ast.AST) -> Iterator[str]:
 
 def _load(code: str, name: str) -> Callable[..., Any]:
     namespace: dict[str, Any] = {"__name__": "verifier"}
-    exec(compile(code, _FILE, "exec"), namespace)
+    exec(compile(code, _FILE, "exec", dont_inherit=True), namespace)
     function = namespace.get(name)
     if not callable(function):
         raise FunctionFailed(f"the verifier's code defines no function {name}")

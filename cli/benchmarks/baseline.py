@@ -1,7 +1,7 @@
 """The baseline, measured in the same run: a fresh interpreter for every session and for every verdict.
 
-It does less than a real environment of that kind: no MCP server in the session, no OpenEnv in front of it, no
-sandbox, and its end is a kill. What it shows is the price of the process itself, so the ratios are understated.
+It does less than a real environment of that kind: no MCP server in the session, no OpenEnv in front of it,
+no sandbox, and its end is a kill. What it shows is the price of the process itself: ratios are understated.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import shutil
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from itertools import count
@@ -58,7 +58,7 @@ class _Baseline:
         self._numbers = count(1)
 
     @asynccontextmanager
-    async def session(self) -> AsyncIterator[_Session]:
+    async def session(self) -> AsyncGenerator[_Session]:
         """A fresh process with its own database, answering."""
         folder = self._folder / f"baseline-{next(self._numbers)}"
         folder.mkdir()
@@ -116,7 +116,9 @@ class _Session:
         """
         response = await self._http.request(**self._routes[call.tool].request(call.arguments))
         if response.is_error:
-            raise CommandFailed(f"the baseline's {call.tool} failed: {response.status_code} {response.text[:200]}")
+            raise CommandFailed(
+                f"the baseline's {call.tool} failed: {response.status_code} {response.text[:200]}"
+            )
 
     async def verify(self) -> None:
         """Compare the databases in a process of its own."""
@@ -166,7 +168,9 @@ async def _one_client(baseline: _Baseline, plan: Plan) -> Figures:
 
 async def _memory(baseline: _Baseline, plan: Plan) -> Figures:
     async with AsyncExitStack() as stack:
-        sessions = [await stack.enter_async_context(baseline.session()) for _ in range(plan.baseline_sessions)]
+        sessions = [
+            await stack.enter_async_context(baseline.session()) for _ in range(plan.baseline_sessions)
+        ]
         pids = [session.pid for session in sessions]
         for session in sessions:
             await session.list_tools()

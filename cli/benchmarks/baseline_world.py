@@ -1,7 +1,7 @@
-"""A session of the baseline: a fresh interpreter that imports everything, builds its own database and serves HTTP.
+"""A session of the baseline: a fresh interpreter imports everything, builds its database and serves HTTP.
 
-Run by path, `python baseline_world.py SPEC FOLDER`, so that it imports nothing of ours. This is how an environment
-works that starts a process per session from nothing; it is written to be as quick as that way can be.
+Run by path, `python baseline_world.py SPEC FOLDER`, so that it imports nothing of ours. So works an
+environment that starts a process per session from nothing; this one is as quick as that way can be.
 """
 
 import contextlib
@@ -61,7 +61,11 @@ def main(spec_file: str, folder: str) -> None:
     app = load_app(spec, database)
     server = uvicorn.Server(uvicorn.Config(app, log_level="error", access_log=False))
     threading.Thread(target=lambda: (sys.stdin.read(), os._exit(0)), daemon=True).start()
-    listener = socket.create_server(("127.0.0.1", 0))
+    listener = socket.socket(
+        socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP
+    )  # or asyncio leaves Nagle on
+    listener.bind(("127.0.0.1", 0))
+    listener.listen()
     print(listener.getsockname()[1], flush=True)
     server.run(sockets=[listener])
 

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import sys
 from collections import defaultdict
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -30,7 +30,7 @@ class Child:
 
 
 @asynccontextmanager
-async def child(*arguments: str) -> AsyncIterator[Child]:
+async def child(*arguments: str) -> AsyncGenerator[Child]:
     """A Python process with these arguments, ready, for as long as the block lasts.
 
     Raises:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -44,7 +44,7 @@ class Stopwatch:
         self._laps: defaultdict[str, list[float]] = defaultdict(list)
 
     @contextmanager
-    def lap(self, *names: str) -> Iterator[None]:
+    def lap(self, *names: str) -> Generator[None]:
         """Time the block under each of `names`. A block that raises is no lap."""
         start = time.perf_counter()
         yield

@@ -10,6 +10,7 @@ from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
+from openenv.core.env_client import EnvClient
 from openenv.core.env_server.http_server import HTTPEnvServer
 from openenv.core.env_server.interfaces import Environment
 from openenv.core.env_server.types import Action, Observation, ServerMode, State
@@ -53,13 +54,16 @@ class _Nothing(Environment[Any, Observation, State]):
 async def measure_floor(plan: Plan) -> Figures:
     """Reset and step of the empty environment, under the names of the rows that they are the floor of."""
     watch = Stopwatch()
-    async with child("-m", __name__) as process, GenericEnvClient(base_url=process.first_line) as env:
-        for _ in range(plan.episodes):
-            with watch.lap("reset"):
-                await env.reset()
-            for _ in range(plan.episode_calls):
-                with watch.lap("call"):
-                    await env.step({"text": "ping"})
+    async with child("-m", __name__) as process:
+        env: EnvClient[dict[str, Any], dict[str, Any], dict[str, Any]]
+        env = GenericEnvClient(base_url=process.first_line)
+        async with env:
+            for _ in range(plan.episodes):
+                with watch.lap("reset"):
+                    await env.reset()
+                for _ in range(plan.episode_calls):
+                    with watch.lap("call"):
+                        await env.step({"text": "ping"})
     return watch.figures()
 
 

@@ -19,7 +19,7 @@ INSERT INTO padding (id, body)
     SELECT n, zeroblob({row_bytes}) FROM number;
 """
 
-_APP = '''\
+_APP = """\
 from fastapi import FastAPI
 from sqlalchemy import create_engine, text
 
@@ -36,8 +36,9 @@ def get_note(note_id: int) -> str:
 @app.put("/notes/{note_id}", operation_id="set_note", description="Write a note.")
 def set_note(note_id: int, content: str) -> None:
     with engine.begin() as connection:
-        connection.execute(text("UPDATE notes SET text = :text WHERE id = :id"), {"id": note_id, "text": content})
-'''
+        changed = text("UPDATE notes SET text = :text WHERE id = :id")
+        connection.execute(changed, {"id": note_id, "text": content})
+"""
 
 
 def write_scenario(pack: Path, name: str, megabytes: float) -> str:

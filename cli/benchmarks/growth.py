@@ -1,4 +1,4 @@
-"""How a reset grows with the size of the database, the medium it lies on, and the number of loaded scenarios."""
+"""How a reset grows: with the size of the database, the medium it lies on, the number of loaded scenarios."""
 
 from __future__ import annotations
 
@@ -46,10 +46,12 @@ def count_row(scenarios: int) -> str:
 
 
 async def measure_sizes(options: ServerOptions, plan: Plan, medium: Medium) -> Figures:
-    """Resets with databases of each size, one after the other, without sessions in reserve: each waits for its copy."""
+    """Resets with databases of each size. No sessions in reserve, so that each waits for its copy."""
     watch = Stopwatch()
     with tempfile.TemporaryDirectory(prefix="subworlds-bench-") as folder:
-        tasks = {size: write_scenario(Path(folder), f"size_{n}", size) for n, size in enumerate(plan.database_mb)}
+        tasks = {
+            size: write_scenario(Path(folder), f"size_{n}", size) for n, size in enumerate(plan.database_mb)
+        }
         served = replace(options, packs=(folder,), prefork=0, workspace=medium.folder)
         async with server(served) as (url, _), SubworldsEnv(base_url=url) as env:
             for size, task in tasks.items():
@@ -61,7 +63,9 @@ async def measure_count(options: ServerOptions, plan: Plan, scenarios: int) -> F
     """Resets of one scenario where so many are loaded."""
     watch = Stopwatch()
     with tempfile.TemporaryDirectory(prefix="subworlds-bench-") as folder:
-        tasks = [write_scenario(Path(folder), f"one_of_many_{number}", _SMALL_MB) for number in range(scenarios)]
+        tasks = [
+            write_scenario(Path(folder), f"one_of_many_{number}", _SMALL_MB) for number in range(scenarios)
+        ]
         async with server(replace(options, packs=(folder,))) as (url, _), SubworldsEnv(base_url=url) as env:
             await _resets(env, tasks[-1], watch, count_row(scenarios), plan.growth_resets)
     return watch.figures()

@@ -84,7 +84,9 @@ async def _load(live: Sequence[Player], sessions: int, subject: Subject, plan: P
     read = Step(subject.read, writes=False)
     start = time.perf_counter()
     await spread(
-        islice(cycle(live), plan.load_calls), lambda player: player.call(read, "call_among"), at_once=plan.in_flight
+        islice(cycle(live), plan.load_calls),
+        lambda player: player.call(read, "call_among"),
+        at_once=plan.in_flight,
     )
     return {f"rate_among_{sessions}": Figure.once(plan.load_calls / (time.perf_counter() - start))}
 

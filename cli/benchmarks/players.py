@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TypeVar
 
@@ -19,7 +19,7 @@ _CONNECTING = 16
 
 
 class Player:
-    """One client of a server, playing the subject's task. Every answer is looked at: a failure is no figure."""
+    """One client of a server, playing the subject's task. A failure is no figure: it is raised."""
 
     def __init__(self, env: SubworldsEnv, subject: Subject, watch: Stopwatch) -> None:
         self._env = env
@@ -51,10 +51,12 @@ class Player:
             result = await self._env.done()
         verdict = result.observation.verdict
         if verdict is None or not verdict.valid:
-            raise CommandFailed(f"the episode was not judged: {verdict.reason if verdict else result.observation.error}")
+            raise CommandFailed(
+                f"the episode was not judged: {verdict.reason if verdict else result.observation.error}"
+            )
 
     async def episode(self, script: Sequence[Step], *, done: str = "done") -> None:
-        """One whole episode. The first call of a session, the reads and the writes are timed apart as well."""
+        """One whole episode. First calls, reads and writes are timed apart as well."""
         await self.reset("reset")
         await self.list_tools()
         for number, step in enumerate(script):
@@ -75,7 +77,7 @@ def _require_ok(what: str, error: object) -> None:
 
 
 @asynccontextmanager
-async def players(url: str, count: int, subject: Subject, watch: Stopwatch) -> AsyncIterator[list[Player]]:
+async def players(url: str, count: int, subject: Subject, watch: Stopwatch) -> AsyncGenerator[list[Player]]:
     """`count` connected clients of the server at `url`."""
     async with AsyncExitStack() as stack:
         found: list[Player] = []

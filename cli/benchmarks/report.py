@@ -51,11 +51,12 @@ class Report:
     def _about(self) -> str:
         machine, plan = describe_machine(), self.plan
         return (
-            f"Measured on {machine['cores']} cores, {machine['memory_gib']} GiB, Linux {machine['kernel']}, "
-            f"Python {machine['python']}; task {self.subject.task.id}, {plan.episode_calls} calls an episode. "
+            f"On {machine['cores']} cores, {machine['memory_gib']} GiB, Linux {machine['kernel']}, "
+            f"Python {machine['python']}. Task {self.subject.task.id}, {plan.episode_calls} calls. "
             f"Several clients: {plan.clients} playing, {plan.burst} resetting at once. "
-            f"Load: {plan.in_flight} calls under way. Baseline: a fresh interpreter for every session and every "
-            "verdict, without MCP, OpenEnv or sandbox. Floor: an OpenEnv environment that does nothing. "
+            f"Under load: {plan.in_flight} calls at any moment. By database size: no session in reserve.\n"
+            "Baseline: a fresh interpreter for every session and every verdict; no MCP, OpenEnv or sandbox. "
+            "Floor: an OpenEnv environment that does nothing.\n"
             "Ratios travel between machines, milliseconds do not."
         )
 
@@ -102,7 +103,9 @@ def _target(target: Target | None, unit: str) -> str:
 
 
 def _met(met: bool | None) -> Text:
-    return Text("") if met is None else Text("met", style="green") if met else Text("missed", style="bold red")
+    return (
+        Text("") if met is None else Text("met", style="green") if met else Text("missed", style="bold red")
+    )
 
 
 def _number(value: float) -> str:

@@ -70,7 +70,9 @@ class Row:
         }
 
 
-def build_rows(plan: Plan, media: tuple[Medium, ...], ours: Figures, baseline: Figures, floor: Figures) -> list[Row]:
+def build_rows(
+    plan: Plan, media: tuple[Medium, ...], ours: Figures, baseline: Figures, floor: Figures
+) -> list[Row]:
     """Every row of the report, in order; a row without a figure is there as well."""
     return [
         Row(
@@ -126,7 +128,9 @@ def _levels(plan: Plan) -> list[_Line]:
 def _level(sessions: int) -> list[_Line]:
     group = f"{sessions} live sessions"
     return [
-        _Line(f"memory_listed_{sessions}", group, "memory of one, after list", "MiB", Target(6), "memory_listed"),
+        _Line(
+            f"memory_listed_{sessions}", group, "memory of one, after list", "MiB", Target(6), "memory_listed"
+        ),
         _Line(
             f"memory_used_{sessions}",
             group,
@@ -135,7 +139,13 @@ def _level(sessions: int) -> list[_Line]:
             Target(20),
             "memory_used",
         ),
-        _Line(f"memory_all_{sessions}", group, "memory of everything, per session", "MiB", baseline="memory_used"),
+        _Line(
+            f"memory_all_{sessions}",
+            group,
+            "memory of everything, per session",
+            "MiB",
+            baseline="memory_used",
+        ),
         _Line(f"call_among_{sessions}", group, "tool call, read, under load", target=Target(p95=50)),
         _Line(f"rate_among_{sessions}", group, "tool calls, under load", "1/s"),
     ]
@@ -146,7 +156,7 @@ def _sizes(plan: Plan, media: tuple[Medium, ...]) -> list[_Line]:
         _Line(
             size_row(size, medium),
             "Growth",
-            f"reset, {size:g} MB database on {medium.name} ({medium.file_system}), none in reserve",
+            f"reset, {size:g} MB database, {medium.file_system}",
         )
         for medium in media
         for size in plan.database_mb

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -35,7 +35,7 @@ class ServerOptions:
 
 
 @asynccontextmanager
-async def server(options: ServerOptions) -> AsyncIterator[tuple[str, Child]]:
+async def server(options: ServerOptions) -> AsyncGenerator[tuple[str, Child]]:
     """A running server: its URL and its process."""
     async with child("-m", __name__, json.dumps(asdict(options))) as process:
         yield process.first_line, process

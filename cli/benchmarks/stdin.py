@@ -1,4 +1,4 @@
-"""How a child process of the benchmark learns that it is no longer wanted: its stdin ends, however we ended."""
+"""How a child process learns that the benchmark is over: its stdin ends, however we ended."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -50,16 +51,19 @@ async def choose_subject(
         read: the reading call; None: one of a gold solution.
 
     Raises:
-        BadInput: no task fits; says what is missing.
+        BadInput: no task fits, or the reading call does not read; says what is missing.
     """
+    if read is not None and scenario is None:
+        raise BadInput("--read-tool needs to be told of which world: name it with --scenario")
     names = [scenario] if scenario else sorted(catalog.scenarios, key=lambda name: name != _USUAL_SCENARIO)
     for name in names:
         found = await _choose_in(catalog, manager, catalog.scenario(name), read)
         if found is not None:
             return found
     raise BadInput(
-        f"nothing to measure in {', '.join(names)}: no task has a gold solution that both reads and writes. "
-        "Name a tool that reads with --read-tool and, if it needs them, its arguments with --read-arguments."
+        f"nothing to measure in {', '.join(names)}: no task has a gold solution that can be played and that "
+        "reads as well as writes. Name a world with --scenario, one of its tools that reads with --read-tool "
+        "and, if the tool needs them, its arguments with --read-arguments."
     )
 
 
@@ -67,41 +71,50 @@ async def _choose_in(
     catalog: Catalog, manager: ScenarioManager, scenario: Scenario, read: ToolCall | None
 ) -> Subject | None:
     tasks = catalog.tasks_of(scenario.name)
+    if read is not None:
+        await _require_read(manager, scenario, read)
     for task in tasks:
-        solution = await _steps(manager, task) if _can_be_scripted(task) else ()
+        solution = await _steps(manager, task.scenario, _script(task))
         reading = read or _first_read(solution)
         if reading is not None and any(step.writes for step in solution):
             return Subject(task, scenario, reading, solution)
     return Subject(tasks[0], scenario, read, ()) if read is not None else None
 
 
-def _can_be_scripted(task: Task) -> bool:
-    """Whether its solution is short and its end state all that counts."""
-    return (
-        isinstance(task.check, StateCheck)
-        and task.answer is None
-        and task.solution is not None
-        and len(task.solution) <= MEMORY_CALLS
-    )
+def _script(task: Task) -> Sequence[ToolCall]:
+    """The solution, if it is short and the end state all that counts; else nothing."""
+    fits = isinstance(task.check, StateCheck) and task.answer is None
+    return task.solution if fits and task.solution and len(task.solution) <= MEMORY_CALLS else ()
+
+
+async def _require_read(manager: ScenarioManager, scenario: Scenario, read: ToolCall) -> None:
+    played = await _steps(manager, scenario.name, [read])
+    if not played or played[0].writes:
+        problem = "changes the database" if played else "fails"
+        raise BadInput(
+            f"{read.tool} of '{scenario.name}' {problem} with the arguments {json.dumps(read.arguments)}"
+        )
 
 
 def _first_read(solution: Iterable[Step]) -> ToolCall | None:
     return next((step.call for step in solution if not step.writes), None)
 
 
-async def _steps(manager: ScenarioManager, task: Task) -> tuple[Step, ...]:
-    """The gold solution, played once to see which calls change the database; nothing if a call fails."""
-    session = await manager.start_session(task.scenario)
+async def _steps(manager: ScenarioManager, scenario: str, calls: Sequence[ToolCall]) -> tuple[Step, ...]:
+    """The calls, played once to see which of them change the database; nothing if one fails."""
+    if not calls:
+        return ()
+    session = await manager.start_session(scenario)
     try:
-        return await _play(session, task.solution or ())
+        return await _play(session, calls)
     finally:
         await session.close()
 
 
-async def _play(session: Session, solution: Sequence[ToolCall]) -> tuple[Step, ...]:
+async def _play(session: Session, calls: Sequence[ToolCall]) -> tuple[Step, ...]:
     steps: list[Step] = []
     before = _content(session)
-    for call in solution:
+    for call in calls:
         outcome = await session.call(call.tool, call.arguments)
         if outcome.failure is not None:
             return ()

@@ -11,7 +11,7 @@ from .subject import Subject, replay
 
 
 async def measure_verdicts(manager: ScenarioManager, subject: Subject, plan: Plan) -> Figures:
-    """Verdicts over one finished episode. The first, which learns what the gold solution reaches, is not counted."""
+    """Verdicts over one finished episode. The first, which learns what the gold reaches, is not counted."""
     watch = Stopwatch()
     async with Verification(manager, VerifierLimits()) as verification:
         session = await manager.start_session(subject.scenario.name)

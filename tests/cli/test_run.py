@@ -15,8 +15,8 @@ def test_gold_agent_completes_the_task_and_is_paid(subworlds: Command, worlds: P
     shown = ran.json
     assert ran.status == 0
     assert set(shown) == {
-        *("task", "scenario", "agent", "seed", "reward", "outcome", "reason", "answer"),
-        *("steps", "verdict", "seconds"),
+        *("task", "scenario", "agent", "seed", "reward", "components", "outcome", "reason"),
+        *("answer", "steps", "verdict", "seconds"),
     }
     assert (shown["task"], shown["scenario"], shown["agent"]) == ("kiosk/sell-apples", "kiosk", "gold")
     assert (shown["seed"], shown["reward"], shown["outcome"]) == (7, 1.0, "complete")

@@ -8,7 +8,7 @@ import tomllib
 from collections import Counter
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 import yaml
@@ -21,8 +21,9 @@ from openenv.validation.graders.runtime import (
 )
 from openenv.validation.manifest import NormalizedManifestV2
 from openenv.validation.parsers.openenv_yaml import OpenEnvYamlParser
+from openenv.validation.report import CheckResult
 from openenv.validation.runtime.collector import collect_runtime_evidence
-from openenv.validation.runtime.contracts import load_runtime_plan
+from openenv.validation.runtime.contracts import RuntimePlan, RuntimeReset, load_runtime_plan
 from openenv.validation.types import CheckStatus
 
 from subworlds.scenarios.pack import BUILTIN_PACKS, Catalog
@@ -30,6 +31,22 @@ from subworlds.scenarios.pack import BUILTIN_PACKS, Catalog
 from .conftest import ROOT
 
 OPENENV = Path(sys.executable).with_name("openenv")
+
+RuntimeGrader: TypeAlias = RewardWellFormedGrader | ObservationSchemaGrader | StateContractGrader
+
+WHOLE_EPISODE = RuntimePlan(
+    plan_schema_version="1",
+    reset=RuntimeReset(episode_id="whole", seed=7, options={"task": "library/open-fines-002"}),
+    actions=[
+        {"type": "list_tools"},
+        {"type": "call_tool", "tool_name": "search_members", "arguments": {"query": "Tobias Lindgren"}},
+        {"type": "call_tool", "tool_name": "get_member", "arguments": {"member": 106}},
+        {"type": "done", "answer": "9.75"},
+    ],
+)
+"""Mid-episode steps have no reward, on purpose, so this is no plan for RewardWellFormedGrader."""
+
+deprecated_inside_openenv = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
 
 def declared() -> dict[str, Any]:
@@ -40,6 +57,12 @@ def manifest() -> NormalizedManifestV2:
     parsed = OpenEnvYamlParser().parse(ROOT)
     assert isinstance(parsed, NormalizedManifestV2)
     return parsed
+
+
+def graded(grader: RuntimeGrader, plan: RuntimePlan, url: str) -> CheckResult:
+    evidence = collect_runtime_evidence(url, plan, episode_timeout_s=30)
+    assert evidence.failure_reason is None
+    return grader.run(Subject(ROOT, manifest(), None, None, ROOT / "outputs", runtime_evidence=evidence))
 
 
 def test_package_passes_the_static_level() -> None:
@@ -56,19 +79,22 @@ def test_running_server_passes_validation(builtin_url: str) -> None:
     assert "Verdict: PASS" in ran.stdout
 
 
+@deprecated_inside_openenv
 @pytest.mark.parametrize(
     "grader", [RewardWellFormedGrader(), ObservationSchemaGrader(), StateContractGrader()]
 )
-def test_runtime_probe_satisfies_the_runtime_graders(
-    grader: RewardWellFormedGrader | ObservationSchemaGrader | StateContractGrader,
-    builtin_url: str,
-    tmp_path: Path,
-) -> None:
+def test_declared_probe_satisfies_the_runtime_graders(grader: RuntimeGrader, builtin_url: str) -> None:
     plan = load_runtime_plan(ROOT, manifest().execution)
-    evidence = collect_runtime_evidence(builtin_url, plan, episode_timeout_s=30)
-    assert evidence.failure_reason is None
-    subject = Subject(ROOT, manifest(), None, None, tmp_path, runtime_evidence=evidence)
-    result = grader.run(subject)
+    result = graded(grader, plan, builtin_url)
+    assert result.status is CheckStatus.PASS, result.evidence
+
+
+@deprecated_inside_openenv
+@pytest.mark.parametrize("grader", [ObservationSchemaGrader(), StateContractGrader()])
+def test_whole_episode_keeps_to_the_published_schema_and_counts_its_steps(
+    grader: RuntimeGrader, builtin_url: str
+) -> None:
+    result = graded(grader, WHOLE_EPISODE, builtin_url)
     assert result.status is CheckStatus.PASS, result.evidence
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 import sqlite3
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, closing
@@ -43,9 +45,12 @@ def make_scenario(
     )
 
 
-def statements(written: Sequence[str], file: str) -> tuple[Statement, ...]:
-    """Statements as if each stood on a line of its own."""
-    return tuple(Statement(sql, file, number) for number, sql in enumerate(written, 1))
+def statements(written: Sequence[str | Statement], file: str) -> tuple[Statement, ...]:
+    """Statements, as if each that is a text stood on a line of its own."""
+    return tuple(
+        Statement(statement, file, line) if isinstance(statement, str) else statement
+        for line, statement in enumerate(written, 1)
+    )
 
 
 def toy() -> Scenario:
@@ -109,3 +114,19 @@ def rows(database: Path, query: str) -> list[tuple[Any, ...]]:
 def properties(schema: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments that a tool's schema lists."""
     return dict(schema["properties"])
+
+
+def hold(pid: int) -> int:
+    """A descriptor of a process, which stays readable for good once the process has ended."""
+    return os.pidfd_open(pid)
+
+
+async def gone(descriptor: int) -> None:
+    """Wait until a held process has ended, and let go of it."""
+    loop, ended = asyncio.get_running_loop(), asyncio.Event()
+    loop.add_reader(descriptor, ended.set)
+    try:
+        await ended.wait()
+    finally:
+        loop.remove_reader(descriptor)
+        os.close(descriptor)
