@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections import Counter
+from collections.abc import Iterator, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Any, cast
 
@@ -19,87 +19,143 @@ LONGEST = 10_000
 """Characters after which an answer is wrong without being read."""
 
 _NUMBER = re.compile(
-    r"(?<![\w.])[-+\u2212]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d{1,3})?(?![\w]*\d)"
+    r"(?<![\w.])([-+\u2212]?)[$€£¥]?([-+\u2212]?)"
+    r"(\d++(?:[,.]\d++)*+|\.\d++)((?:[eE][-+]?\d{1,3}+)?+)(?!\w*\d)"
 )
-_SEPARATORS = re.compile(r"\s*(?:,|;|\n|\band\b|•)\s*", re.IGNORECASE)
-_EDGES = " \t\r\n\"'`.,;:!*\u201c\u201d\u2018\u2019\u00ab\u00bb"
-_BULLET = re.compile(r"(?m)^\s*(?:[-*•]|\d{1,3}[.)])\s+")
+"""Signs, digits with their commas and points, exponent. A word that holds digits is no number."""
+
+_GROUPED = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
+_PLAIN = re.compile(r"\d*\.?\d+")
+_GROUP_SPACE = re.compile("(?<=\\d)[\u00a0\u2007\u2009\u202f](?=\\d{3})")
+_FLOAT_SLACK = Decimal("1e-9")
+
+_SEPARATOR = re.compile(r"\s*(?:[,;\n•]|\band\b)\s*", re.IGNORECASE)
+_BULLET = re.compile(r"(?m)^[ \t]*(?:[-*•]|\d{1,3}[.)])[ \t]+")
+_QUOTES = " \t\r\n\"'`*\u201c\u201d\u2018\u2019\u00ab\u00bb"
+_STOPS = ".,;:!"
+_MOST_GROUPS = 6
+_WORDS_FOR_NONE = frozenset({"[]", "none", "nothing", "empty"})
 
 
 def matches(expected: Answer, given: str | None) -> bool:
     """Whether `given` is the expected answer. No answer is never right."""
     if given is None or len(given) > LONGEST:
         return False
-    text = unicodedata.normalize("NFKC", given).strip()
+    text = unicodedata.normalize("NFKC", _GROUP_SPACE.sub("", given)).strip()
     match expected.kind:
         case "number":
             return _is_number(text, expected.value, expected.tolerance)
         case "text":
-            return _plain(_unquote(text)) == _plain(str(expected.value))
+            return _phrase(_unquoted(text)) == _phrase(str(expected.value))
         case "list":
-            return _is_list(text, [_plain(str(item)) for item in expected.value], ordered=expected.ordered)
+            return _is_list(text, list(expected.value), ordered=expected.ordered)
 
 
-def _is_number(text: str, expected: Any, tolerance: float) -> bool:
-    found = {number for token in _NUMBER.findall(text) if (number := _decimal(token)) is not None}
-    if len(found) != 1:
+def _is_number(text: str, expected: Any, tolerance: float = 0.0) -> bool:
+    found = set(_numbers(text))
+    wanted = _decimal(str(expected))
+    if len(found) != 1 or wanted is None:
         return False
-    return abs(found.pop() - Decimal(str(expected))) <= Decimal(str(tolerance))
+    slack = Decimal(str(tolerance))
+    if isinstance(expected, float) and not expected.is_integer():
+        slack = max(slack, abs(wanted) * _FLOAT_SLACK)
+    return abs(found.pop() - wanted) <= slack
 
 
-def _decimal(token: str) -> Decimal | None:
+def _numbers(text: str) -> Iterator[Decimal]:
+    for sign, inner_sign, digits, exponent in _NUMBER.findall(text):
+        is_one = _GROUPED.fullmatch(digits) or _PLAIN.fullmatch(digits)
+        minus = "-" if (sign or inner_sign) in ("-", "\u2212") else ""
+        for part in [digits.replace(",", "")] if is_one else re.findall(r"\d+", digits):
+            number = _decimal(minus + part + exponent)
+            if number is not None:
+                yield number
+
+
+def _decimal(text: str) -> Decimal | None:
     try:
-        return Decimal(token.replace(",", "").replace("\u2212", "-"))
+        number = Decimal(text)
     except InvalidOperation:
         return None
+    return number if number.is_finite() else None
 
 
-def _unquote(text: str) -> str:
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return text
+def _phrase(text: str) -> str:
+    """`text` without what does not count: case, spacing, quotes around it, punctuation at its end."""
+    words = " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+    return words.strip(_QUOTES).rstrip(_STOPS + _QUOTES) or words
+
+
+def _unquoted(text: str) -> str:
+    value = _json(text)
     return value if isinstance(value, str) else text
 
 
-def _plain(text: str) -> str:
-    """Case, white space, and punctuation at the edges do not count; neither does how a number is written."""
-    words = " ".join(unicodedata.normalize("NFKC", text).strip(_EDGES).casefold().split())
-    number = _decimal(words) if _NUMBER.fullmatch(words) else None
-    return words if number is None else format(number.normalize(), "f")
+def _json(text: str) -> Any:
+    """The JSON value that `text` is, or None."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
 
 
-def _is_list(text: str, expected: list[str], *, ordered: bool) -> bool:
-    return any(
-        found == expected if ordered else Counter(found) == Counter(expected)
-        for found in (_items_of_json(text), _items_of_text(text, expected))
-    )
+def _is_list(text: str, expected: list[Any], *, ordered: bool) -> bool:
+    if not expected:
+        return _phrase(text) in _WORDS_FOR_NONE
+    if (items := _items_of_json(text)) is not None:
+        return _are_items([[item] for item in items], expected, ordered=ordered)
+    most = max(_pieces_of(item) for item in expected)
+    return _are_items(list(_readings(text, most)), expected, ordered=ordered)
 
 
 def _items_of_json(text: str) -> list[str] | None:
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
+    value = _json(text)
+    if not isinstance(value, list):
         return None
-    return [_plain(str(item)) for item in cast("list[Any]", value)] if isinstance(value, list) else None
+    items = cast("list[object]", value)
+    return [item if isinstance(item, str) else json.dumps(item) for item in items]
 
 
-def _items_of_text(text: str, expected: list[str]) -> list[str]:
-    """The items of a list in prose. Separators inside an expected item do not split it."""
-    pieces = [_plain(piece) for piece in _SEPARATORS.split(_BULLET.sub("", text)) if _plain(piece)]
-    known = {
-        tuple(_plain(piece) for piece in _SEPARATORS.split(item) if _plain(piece)): item for item in expected
-    }
-    items: list[str] = []
-    while pieces:
-        size, item = _longest_known(pieces, known)
-        items.append(item)
-        pieces = pieces[size:]
-    return items
+def _readings(text: str, most: int) -> Iterator[list[str]]:
+    """For each piece of a list in prose: what an item that starts there may be, of 1 to `most` pieces."""
+    text = _BULLET.sub("", text.removeprefix("[").removesuffix("]"))
+    ends = [match.span() for match in _SEPARATOR.finditer(text)]
+    starts = [0, *(end for _, end in ends)]
+    stops = [*(start for start, _ in ends), len(text)]
+    pieces = [(start, stop) for start, stop in zip(starts, stops, strict=True) if _phrase(text[start:stop])]
+    for number, (start, _) in enumerate(pieces):
+        yield [text[start:stop] for _, stop in pieces[number : number + most]]
 
 
-def _longest_known(pieces: list[str], known: dict[tuple[str, ...], str]) -> tuple[int, str]:
-    for size in range(len(pieces), 1, -1):
-        if tuple(pieces[:size]) in known:
-            return size, known[tuple(pieces[:size])]
-    return 1, pieces[0]
+def _are_items(readings: Sequence[list[str]], expected: Sequence[Any], *, ordered: bool) -> bool:
+    """Whether the readings, the longest that fits first, are the expected items and nothing else."""
+    rest = list(expected)
+    place = 0
+    while rest and place < len(readings):
+        found = _next_item(readings[place], rest[:1] if ordered else rest)
+        if found is None:
+            return False
+        size, number = found
+        rest.pop(number)
+        place += size
+    return not rest and place == len(readings)
+
+
+def _next_item(readings: Sequence[str], expected: Sequence[Any]) -> tuple[int, int] | None:
+    """How many pieces the next item takes, and which of the expected ones it is."""
+    for size in range(len(readings), 0, -1):
+        for number, item in enumerate(expected):
+            if _is_item(readings[size - 1], item, in_one_piece=size == 1):
+                return size, number
+    return None
+
+
+def _is_item(text: str, expected: Any, *, in_one_piece: bool) -> bool:
+    if isinstance(expected, int | float):
+        return (in_one_piece or _NUMBER.fullmatch(text) is not None) and _is_number(text, expected)
+    return _phrase(text) == _phrase(str(expected))
+
+
+def _pieces_of(expected: Any) -> int:
+    """How many pieces an expected item may be read as: numbers have commas between their thousands."""
+    return _MOST_GROUPS if isinstance(expected, int | float) else len(_SEPARATOR.split(str(expected)))

@@ -7,7 +7,8 @@ import inspect
 import sqlite3
 import sys
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from sqlite3 import dbapi2
@@ -34,14 +35,16 @@ class Claim:
 
 
 def imports_of(code: str) -> list[str]:
-    """Modules of the standard library that `code` imports anywhere; they are loaded before confinement."""
+    """Modules of the standard library that `code` may import anywhere; they are loaded before confinement.
+
+    `from a import b` names `a.b` as well, for it may be a module; not every name here is one.
+    """
     try:
         tree = ast.parse(code)
     except (SyntaxError, ValueError, RecursionError):
         return []
     names = {name for node in ast.walk(tree) for name in _imported(node)}
-    allowed = sys.stdlib_module_names - _NEVER_IMPORTED
-    return sorted(name for name in names if name.split(".")[0] in allowed)
+    return sorted(name for name in names if _is_loaded_ahead(name))
 
 
 def call_function(code: str, name: str, first: str, final: str, answer: str | None, clock: str) -> str:
@@ -50,21 +53,14 @@ def call_function(code: str, name: str, first: str, final: str, answer: str | No
     Raises:
         FunctionFailed: it did not return `{"result": "..."}`.
     """
-    WorldClock(datetime.fromisoformat(clock))
-    _keep_world_time_in_sqlite()
-    try:
-        function = _load(code, name)
-        claim = function(*_arguments(function, first, final, answer))
-    except FunctionFailed:
-        raise
-    except BaseException as error:  # the author's code may raise anything, and each is its failure, not ours
-        raise FunctionFailed(_describe(error)) from error
-    result = cast("dict[str, Any]", claim).get("result") if type(claim) is dict else None
-    if type(result) is not str:
-        raise FunctionFailed(
-            f'{name} must return {{"result": "complete"}} or another word, not {claim!r:.200}'
-        )
-    return result
+    with _world_time(clock):
+        try:
+            function = _load(code, name)
+            return _result_of(function(*_arguments(function, first, final, answer)), name)
+        except FunctionFailed:
+            raise
+        except BaseException as error:  # the author's code may raise anything: its failure, not ours
+            raise FunctionFailed(_describe(error)) from error
 
 
 def _imported(node: ast.AST) -> Iterator[str]:
@@ -72,6 +68,12 @@ def _imported(node: ast.AST) -> Iterator[str]:
         yield from (alias.name for alias in node.names)
     elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
         yield node.module
+        yield from (f"{node.module}.{alias.name}" for alias in node.names if alias.name != "*")
+
+
+def _is_loaded_ahead(name: str) -> bool:
+    top, *rest = name.split(".")
+    return top in sys.stdlib_module_names and top not in _NEVER_IMPORTED and "__main__" not in rest
 
 
 def _load(code: str, name: str) -> Callable[..., Any]:
@@ -83,19 +85,41 @@ def _load(code: str, name: str) -> Callable[..., Any]:
     return cast("Callable[..., Any]", function)
 
 
-def _arguments(function: Callable[..., Any], first: str, final: str, answer: str | None) -> list[Any]:
-    """Two or three arguments, by position, as many as the function takes. AWM passes '' for no answer."""
+def _arguments(function: Callable[..., Any], first: str, final: str, answer: str | None) -> list[str]:
+    """Two or three arguments, as many as the function takes: by AWM's names for them, else in AWM's order.
+
+    AWM passes '' for no answer.
+    """
+    by_name = {"initial_db_path": first, "final_db_path": final, "final_answer": answer or ""}
     parameters = [
         parameter
         for parameter in inspect.signature(function).parameters.values()
         if parameter.kind
         in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD, parameter.VAR_POSITIONAL)
     ]
+    if all(parameter.name in by_name for parameter in parameters):
+        return [by_name[parameter.name] for parameter in parameters]
     wants_answer = len(parameters) >= 3 or any(p.kind is p.VAR_POSITIONAL for p in parameters)
-    return [first, final, answer or ""] if wants_answer else [first, final]
+    return list(by_name.values())[: 3 if wants_answer else 2]
 
 
-def _keep_world_time_in_sqlite() -> None:
+def _result_of(claim: object, name: str) -> str:
+    result = _result_in(claim)
+    if type(result) is str:
+        return result
+    hint = "; True and False are no results" if bool in (type(claim), type(result)) else ""
+    wanted = f'{name} must return {{"result": "complete"}} or another word'
+    raise FunctionFailed(f"{wanted}, not {repr(claim)[:200]}{hint}")
+
+
+def _result_in(claim: Any) -> Any:
+    return cast("dict[str, Any]", claim).get("result") if type(claim) is dict else None
+
+
+@contextmanager
+def _world_time(clock: str) -> Generator[None]:
+    """The world's time, in Python and in every SQLite connection opened meanwhile."""
+    world_clock = WorldClock(datetime.fromisoformat(clock))
     connect = sqlite3.connect
 
     def connect_in_world_time(*arguments: Any, **options: Any) -> sqlite3.Connection:
@@ -103,8 +127,17 @@ def _keep_world_time_in_sqlite() -> None:
         install_clock(connection)
         return connection
 
+    _replace_connect(connect_in_world_time)
+    try:
+        yield
+    finally:
+        _replace_connect(connect)
+        world_clock.stop()
+
+
+def _replace_connect(connect: Callable[..., sqlite3.Connection]) -> None:
     for module in (sqlite3, dbapi2):
-        setattr(module, "connect", connect_in_world_time)  # noqa: B010 - the type of connect is overloaded
+        setattr(module, "connect", connect)  # noqa: B010 - the type of connect is overloaded
 
 
 def _describe(error: BaseException) -> str:

@@ -2,72 +2,86 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..scenarios.task import Answer
 from .answer import matches
 from .changes import Difference, difference
 from .claim import Claim
-from .database import FinalDatabaseError, FirstDatabaseError, open_pair
-from .expectation import Match, NotRepeatable, learn, match
-from .sqlcheck import AssertionUnreadable, first_failure, sort_changes
-from .verdict import Receipt, Verdict
+from .database import DamagedDatabase, FinalDatabaseError, FirstDatabaseError, open_pair
+from .expectation import UnfitSolution, learn
+from .sqlcheck import AssertionUnreadable, Territory, first_failure
+from .state import Match, Rules, asks_for_nothing, match
+from .verdict import Change, Receipt, Verdict
 from .wire import Job, decode_expectation, encode_expectation, encode_verdict, receipt
 
-_ASKED_FOR_NOTHING = "the task asks for no change and no answer: there is nothing to check"
+_ASKED_FOR_NOTHING = "an agent that does nothing would solve the task: it asks for no change and no answer"
 
 
 def run_job(job: Job) -> dict[str, Any]:
-    """Do one job. A failure of ours is `{"error": text}`; a failure of the world is a verdict."""
+    """Do one job: a verdict, or an expectation. A failure of ours is `{"error": text}`.
+
+    A world that cannot be read is a verdict, unless it is the gold solution's own.
+    """
     try:
         if job["kind"] == "expectation":
             return _learn(job)
-        return encode_verdict(_KINDS[job["kind"]](job))
-    except FinalDatabaseError as error:
-        return encode_verdict(Verdict("world_error", str(error)))
-    except (FirstDatabaseError, NotRepeatable, AssertionUnreadable) as error:
+        return encode_verdict(_judge(job))
+    except (FirstDatabaseError, UnfitSolution, AssertionUnreadable) as error:
         return {"error": str(error)}
 
 
+def _judge(job: Job) -> Verdict:
+    try:
+        return _KINDS[job["kind"]](job)
+    except FinalDatabaseError as error:
+        return Verdict("world_error", str(error))
+    except MemoryError:
+        return Verdict("world_error", "the final database holds more than can be compared")
+
+
 def _learn(job: Job) -> dict[str, Any]:
-    first, second = (_difference(job["initial"], final) for final in job["finals"])
-    if first.unread:
-        raise NotRepeatable("the gold solution changes more rows than can be compared")
+    try:
+        first, second = (_difference(job["initial"], final) for final in job["finals"])
+    except DamagedDatabase as error:
+        raise UnfitSolution(f"after the gold solution {error}") from error
     return encode_expectation(learn(first, second))
 
 
 def _judge_state(job: Job) -> Verdict:
     actual = _difference(job["initial"], job["final"])
-    ignore = {table: frozenset(columns) for table, columns in job["ignore"].items()}
-    natural = frozenset(job["natural_keys"])
+    rules = _rules_of(job, actual)
     expectations = [decode_expectation(data) for data in job["expectations"]]
-    if _answer_of(job) is None and not any(expectation.changes for expectation in expectations):
+    if _answer_of(job) is None and any(asks_for_nothing(one, rules) for one in expectations):
         return Verdict("verifier_error", _ASKED_FOR_NOTHING)
-    found = [match(expectation, actual, ignore, natural) for expectation in expectations]
-    return _verdict_of_match(min(found, key=lambda one: one.distance), actual, _answered(job))
+    best = min((match(one, actual, rules) for one in expectations), key=lambda found: found.distance)
+    return _verdict_of_match(best, actual, _answered(job))
 
 
 def _verdict_of_match(best: Match, actual: Difference, answered: bool | None) -> Verdict:
-    sorted_changes = receipt(
-        made=best.made, missing=best.missing, collateral=best.collateral, unread=actual.unread
-    )
-    if best.missing or best.collateral or actual.unread:
-        return Verdict("incomplete", _explain(best, actual.unread), sorted_changes, answered)
+    unread = actual.unread.total()
+    sorted_changes = receipt(made=best.made, missing=best.missing, collateral=best.collateral, unread=unread)
+    if best.missing or best.collateral or unread:
+        reason = _explain(best, actual.unread) + (
+            "; the answer is missing or wrong" if answered is False else ""
+        )
+        return Verdict("incomplete", reason, sorted_changes, answered)
     return _by_answer("every required change was made, and no other", sorted_changes, answered)
 
 
 def _judge_sql(job: Job) -> Verdict:
     actual = _difference(job["initial"], job["final"])
-    forbidden, rest = sort_changes(actual, job["unchanged"], job["may_change"])
-    sorted_changes = receipt(forbidden=forbidden, unsorted=rest, unread=actual.unread)
-    if forbidden or actual.unread:
-        tables = ", ".join(sorted({change.table for change in forbidden}))
-        reason = (
-            f"{len(forbidden)} changes where nothing may change: {tables}"
-            if forbidden
-            else "too many changes"
-        )
+    territory = Territory.of(job["unchanged"], job["may_change"])
+    forbidden = [change for change in actual.changes if territory.forbids(change.table)]
+    rest = [change for change in actual.changes if not territory.forbids(change.table)]
+    sorted_changes = receipt(forbidden=forbidden, unsorted=rest, unread=actual.unread.total())
+    number = len(forbidden) + sum(actual.unread[table] for table in actual.unread if territory.forbids(table))
+    if number:
+        tables = {change.table for change in actual.changes} | actual.unread.keys()
+        names = ", ".join(sorted(table for table in tables if territory.forbids(table)))
+        reason = f"{_count(number, 'change')} where nothing may change ({names})"
         return Verdict("incomplete", reason, sorted_changes, _answered(job))
     failure = first_failure(job["initial"], job["final"], job["assertions"])
     if failure is not None:
@@ -78,7 +92,7 @@ def _judge_sql(job: Job) -> Verdict:
 def _judge_claim(job: Job) -> Verdict:
     claim: Claim = job["claim"]
     actual = _difference(job["initial"], job["final"])
-    sorted_changes = receipt(unsorted=tuple(actual.changes), unread=actual.unread)
+    sorted_changes = receipt(unsorted=actual.changes, unread=actual.unread.total())
     if claim.result is None:
         return Verdict("verifier_error", claim.failure or "the verifier claimed nothing", sorted_changes)
     if claim.result != "complete":
@@ -93,6 +107,22 @@ _KINDS = {"state": _judge_state, "sql": _judge_sql, "python": _judge_claim}
 def _difference(first: str, final: str) -> Difference:
     with open_pair(first, final) as connection:
         return difference(connection)
+
+
+def _rules_of(job: Job, actual: Difference) -> Rules:
+    """What the task leaves out of account, under the names that tables and columns were defined with."""
+    ignore = {table.lower(): {column.lower() for column in names} for table, names in job["ignore"].items()}
+    natural = {table.lower() for table in job["natural_keys"]}
+    tables = actual.tables
+    return Rules(
+        tables,
+        {
+            name: frozenset(column for column in table.columns if column.lower() in ignore[name.lower()])
+            for name, table in tables.items()
+            if name.lower() in ignore
+        },
+        frozenset(name for name in tables if name.lower() in natural),
+    )
 
 
 def _by_answer(reason: str, sorted_changes: Receipt, answered: bool | None) -> Verdict:
@@ -113,18 +143,24 @@ def _answered(job: Mapping[str, Any]) -> bool | None:
     return None if expected is None else matches(expected, job["answer"])
 
 
-def _explain(best: Match, unread: int) -> str:
+def _explain(best: Match, unread: Counter[str]) -> str:
     parts: list[str] = []
     if best.missing:
-        tables = ", ".join(sorted({change.table for change in best.missing}))
-        parts.append(f"{_count(best.missing, 'required change')} missing ({tables})")
+        verb = "is" if len(best.missing) == 1 else "are"
+        tables = _tables(best.missing)
+        parts.append(f"{_count(len(best.missing), 'required change')} {verb} missing ({tables})")
     if best.collateral:
-        tables = ", ".join(sorted({change.table for change in best.collateral}))
-        parts.append(f"{_count(best.collateral, 'change')} not asked for ({tables})")
+        verb = "was" if len(best.collateral) == 1 else "were"
+        tables = _tables(best.collateral)
+        parts.append(f"{_count(len(best.collateral), 'change')} {verb} not asked for ({tables})")
     if unread:
-        parts.append("too many changes to read")
-    return "; ".join(parts)
+        parts.append(f"more rows changed than can be compared ({', '.join(sorted(unread))})")
+    return " and ".join(parts)
 
 
-def _count(changes: tuple[Any, ...], noun: str) -> str:
-    return f"{len(changes)} {noun}{'' if len(changes) == 1 else 's'}"
+def _tables(changes: Iterable[Change]) -> str:
+    return ", ".join(sorted({change.table for change in changes}))
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

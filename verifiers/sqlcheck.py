@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
-from contextlib import closing
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from .changes import SCHEMA_TABLE, Difference
-from .database import json_value, read_only_uri
-from .verdict import Change
+from .changes import SCHEMA_TABLE
+from .database import FinalDatabaseError, FirstDatabaseError, attach, json_value, open_database
 
 _ALLOWED = frozenset(
     {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
 )
 _NEVER_CALLED = frozenset({"load_extension", "readfile", "writefile", "edit", "fts3_tokenizer"})
-_MOST_ROWS = 1_000
+_SECONDS = 5.0
+"""What all assertions of a task may take together."""
+
+_STEPS_BETWEEN_LOOKS = 10_000
 _SHOWN = 300
 
 
@@ -23,43 +26,63 @@ class AssertionUnreadable(Exception):
     """An assertion is no query, or it failed: the task's author has to mend it."""
 
 
-def first_failure(first: str, final: str, assertions: Sequence[dict[str, Any]]) -> str | None:
+def first_failure(
+    first: str, final: str, assertions: Sequence[dict[str, Any]], seconds: float = _SECONDS
+) -> str | None:
     """What the first assertion that does not hold says, and what it found; None where all hold.
+
+    The final database must define what the first does (see changes.difference), or else a table that is
+    missing from it would be looked up in `initial`.
 
     Raises:
         AssertionUnreadable: an assertion cannot be run.
     """
-    with closing(sqlite3.connect(read_only_uri(final), uri=True, isolation_level=None)) as connection:
-        connection.execute("PRAGMA trusted_schema = OFF").fetchall()
-        connection.execute("ATTACH DATABASE ? AS initial", (read_only_uri(first),))
+    with open_database(final, FinalDatabaseError) as connection:
+        attach(connection, first, "initial", FirstDatabaseError)
         connection.set_authorizer(_authorize)
-        for assertion in assertions:
-            found = _run(connection, assertion["sql"])
-            expected = [[json_value(value) for value in row] for row in assertion["equals"]]
-            if found != expected:
-                return f"{assertion['sql']} gives {_cut(found)}, not {_cut(expected)}"
-    return None
+        end = time.monotonic() + seconds
+        connection.set_progress_handler(lambda: time.monotonic() > end, _STEPS_BETWEEN_LOOKS)
+        return next((told for one in assertions if (told := _failure(connection, one)) is not None), None)
 
 
-def sort_changes(
-    found: Difference, unchanged: Sequence[str] | None, may_change: Sequence[str]
-) -> tuple[tuple[Change, ...], tuple[Change, ...]]:
-    """The forbidden changes, and the rest."""
+@dataclass(frozen=True, slots=True)
+class Territory:
+    """Where changes are allowed: outside `unchanged`, or, if that is None, inside `may_change`."""
 
-    def is_forbidden(change: Change) -> bool:
-        if change.table == SCHEMA_TABLE:
+    unchanged: frozenset[str] | None
+    may_change: frozenset[str]
+
+    @classmethod
+    def of(cls, unchanged: Iterable[str] | None, may_change: Iterable[str]) -> Territory:
+        """The territory that a task writes down. Case does not count in names of tables."""
+        return cls(
+            None if unchanged is None else frozenset(table.lower() for table in unchanged),
+            frozenset(table.lower() for table in may_change),
+        )
+
+    def forbids(self, table: str) -> bool:
+        """Whether nothing may change in `table`. No task may change what the tables are."""
+        if table == SCHEMA_TABLE:
             return True
-        return change.table in unchanged if unchanged is not None else change.table not in may_change
-
-    forbidden = tuple(change for change in found.changes if is_forbidden(change))
-    return forbidden, tuple(change for change in found.changes if not is_forbidden(change))
+        name = table.lower()
+        return name in self.unchanged if self.unchanged is not None else name not in self.may_change
 
 
-def _run(connection: sqlite3.Connection, sql: str) -> list[list[Any]]:
+def _failure(connection: sqlite3.Connection, assertion: dict[str, Any]) -> str | None:
+    sql = assertion["sql"]
+    expected = [[json_value(value) for value in row] for row in assertion["equals"]]
+    found = _rows(connection, sql, at_most=len(expected) + 1)
+    return None if found == expected else f"{sql} gives {_cut(found)}, not {_cut(expected)}"
+
+
+def _rows(connection: sqlite3.Connection, sql: str, at_most: int) -> list[list[Any]]:
     try:
-        rows = connection.execute(sql).fetchmany(_MOST_ROWS)
+        cursor = connection.execute(sql)
+        rows = cursor.fetchmany(at_most)
     except (sqlite3.Error, sqlite3.Warning) as error:
-        raise AssertionUnreadable(f"the assertion {sql} cannot be run: {error}") from error
+        raise AssertionUnreadable(f"the assertion {_cut(sql)} cannot be run: {error}") from error
+    if cursor.description is None:
+        raise AssertionUnreadable(f"the assertion {_cut(sql)} asks for nothing")
     return [[json_value(value) for value in row] for row in rows]
 
 

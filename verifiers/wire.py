@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from ..scenarios.task import Answer, PythonCheck, SqlCheck, StateCheck
 from .expectation import Expectation
@@ -117,14 +117,20 @@ def decode_verdict(data: Mapping[str, Any]) -> Verdict:
 
 def encode_expectation(expectation: Expectation) -> dict[str, Any]:
     """An expectation as JSON."""
-    volatile = {table: sorted(columns) for table, columns in expectation.volatile.items()}
-    return {"changes": [dataclasses.asdict(change) for change in expectation.changes], "volatile": volatile}
+    return {
+        "changes": [dataclasses.asdict(change) for change in expectation.changes],
+        "volatile": {table: sorted(columns) for table, columns in expectation.volatile.items()},
+        "erratic": {table: sorted(columns) for table, columns in expectation.erratic.items()},
+    }
 
 
 def decode_expectation(data: Mapping[str, Any]) -> Expectation:
     """The expectation that `encode_expectation` wrote."""
-    volatile = {table: frozenset(columns) for table, columns in data["volatile"].items()}
-    return Expectation(_decode_changes(data["changes"]), volatile)
+    volatile, erratic = (
+        {table: frozenset(columns) for table, columns in data[name].items()}
+        for name in ("volatile", "erratic")
+    )
+    return Expectation(_decode_changes(data["changes"]), volatile, erratic)
 
 
 def _common(initial: Path, final: Path, expected: Answer | None, given: str | None) -> Job:
@@ -141,18 +147,26 @@ def _decode_changes(data: Iterable[Mapping[str, Any]]) -> tuple[Change, ...]:
 
 
 def _shorten(change: Change) -> Change:
+    """The change with its long values cut, and of an update only the columns that changed."""
+    before, after = change.before, change.after
+    if before is not None and after is not None:
+        altered = [column for column in after if before[column] != after[column]]
+        before, after = ({column: row[column] for column in altered} for row in (before, after))
     return dataclasses.replace(
-        change, key=_short_row(change.key), before=_short_row(change.before), after=_short_row(change.after)
+        change,
+        key=_short_row(change.key),
+        before=None if before is None else _short_row(before),
+        after=None if after is None else _short_row(after),
     )
 
 
-def _short_row(row: Row | None) -> Any:
-    return None if row is None else {column: _short(value) for column, value in row.items()}
+def _short_row(row: Row) -> Row:
+    return {column: _short(value) for column, value in row.items()}
 
 
 def _short(value: Any) -> Any:
     if isinstance(value, str) and len(value) > _LONGEST_TEXT:
         return value[:_LONGEST_TEXT] + "…"
     if isinstance(value, dict):
-        return {"hex": _short(value["hex"])}
+        return {name: _short(part) for name, part in cast("dict[str, Any]", value).items()}
     return value

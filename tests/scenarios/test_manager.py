@@ -35,8 +35,22 @@ def look() -> int:
 
 
 def descendants(pid: int | None = None) -> set[int]:
-    """Every process below `pid`, or below this one."""
-    return {process.pid for process in psutil.Process(pid).children(recursive=True)}
+    """Every process below `pid`, or below this one. Those that have ended are their parent's to reap."""
+    below = psutil.Process(pid).children(recursive=True)
+    return {process.pid for process in below if process.is_running() and not is_zombie(process)}
+
+
+def is_zombie(process: psutil.Process) -> bool:
+    try:
+        return process.status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
+async def reaped(pid: int) -> None:
+    """Wait until no process below `pid` has ended without being reaped: of that there is no event."""
+    while any(map(is_zombie, psutil.Process(pid).children(recursive=True))):
+        await asyncio.sleep(0.001)
 
 
 def sessions_on_disk(worlds: Worlds) -> list[Path]:
@@ -62,6 +76,7 @@ async def test_many_sessions_leave_nothing_behind(worlds: Worlds) -> None:
         await asyncio.gather(*(session.close() for session in sessions))
     await worlds.manager.settle()
     assert len(descendants(zygote)) == before[0]
+    await reaped(zygote)
     assert len(os.listdir("/proc/self/fd")) == before[1]
     assert threading.active_count() == before[2]
     assert len(asyncio.all_tasks()) == before[3]
