@@ -46,6 +46,8 @@ class SubworldsEnvironment(Environment[Any, SubworldsObservation, SubworldsState
         self._episode: Episode | None = None
         self.on_activity: Callable[[], None] = lambda: None
         """Called whenever an agent uses the episode on the agent plane."""
+        self._other_steps = 0
+        """Steps of the episode that were no tool calls."""
 
     async def reset_async(
         self,
@@ -60,6 +62,7 @@ class SubworldsEnvironment(Environment[Any, SubworldsObservation, SubworldsState
         """Start an episode, ending the one before. See SubworldsEnv.reset for how the task is chosen."""
         self._end()
         self._reset_rubric()
+        self._other_steps = 0
         try:
             choice = _read_choice(unknown, scenario=scenario, task=task, index=index, split=split, seed=seed)
             self._episode = episode = await self._service.start(choice, episode_id)
@@ -80,10 +83,12 @@ class SubworldsEnvironment(Environment[Any, SubworldsObservation, SubworldsState
         """List the tools, call one, or end the episode."""
         match action:
             case ListTools():
+                self._other_steps += 1
                 return ListToolsObservation(tools=self.tools())
             case CallTool():
                 return await self._call(action)
             case Done():
+                self._other_steps += 1
                 return await self._finish(action)
             case _:
                 raise TypeError(f"not an action of this environment: {action!r}")
@@ -110,7 +115,7 @@ class SubworldsEnvironment(Environment[Any, SubworldsObservation, SubworldsState
             return SubworldsState()
         return SubworldsState(
             episode_id=episode.id,
-            step_count=episode.steps,
+            step_count=episode.steps + self._other_steps,
             phase=episode.phase,
             scenario=episode.task.scenario,
             task=episode.task.id,

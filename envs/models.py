@@ -17,6 +17,7 @@ from pydantic import (
     Field,
     GetJsonSchemaHandler,
     TypeAdapter,
+    WithJsonSchema,
     model_serializer,
     model_validator,
 )
@@ -55,11 +56,14 @@ _OPENENV_NAMES = {
     ErrorType.WORLD_CRASHED: "transport_error",
 }
 
+_OTHER = "execution_error"
+_WIRE_NAMES = [*_OPENENV_NAMES.values(), _OTHER]
+
 
 class EpisodeError(BaseModel):
     """Why there is no result."""
 
-    error_type: ErrorType
+    error_type: Annotated[ErrorType, WithJsonSchema({"type": "string", "enum": _WIRE_NAMES})]
     message: str
 
     def __str__(self) -> str:
@@ -67,7 +71,7 @@ class EpisodeError(BaseModel):
 
     @model_serializer
     def _in_openenv_terms(self) -> dict[str, str]:
-        name = _OPENENV_NAMES.get(self.error_type, "execution_error")
+        name = _OPENENV_NAMES.get(self.error_type, _OTHER)
         return {"error_type": name, "message": self.message}
 
 
@@ -111,7 +115,7 @@ class SubworldsAction(Action):
     def __get_pydantic_json_schema__(
         cls, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
-        return _actions.json_schema()
+        return handler(_actions.core_schema)
 
 
 class SubworldsObservation(Observation):
@@ -204,7 +208,7 @@ class StepObservation(SubworldsObservation):
                 ListToolsObservation | CallToolObservation | DoneObservation, Field(discriminator="kind")
             ]
         )
-        return steps.json_schema()
+        return handler(steps.core_schema)
 
 
 class SubworldsState(State):
