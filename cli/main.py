@@ -104,6 +104,13 @@ def serve(
         float,
         typer.Option(min=0.1, envvar="SUBWORLDS_CALL_TIMEOUT", help="Seconds a tool call may take."),
     ] = 30.0,
+    public_url: Annotated[
+        str | None,
+        typer.Option(
+            envvar="SUBWORLDS_PUBLIC_URL",
+            help="URL under which agents reach this server, if not the address it listens on.",
+        ),
+    ] = None,
     allow_unconfined: AllowUnconfined = False,
     allow_lost_rows: AllowLostRows = False,
 ) -> None:
@@ -111,7 +118,9 @@ def serve(
     from .serve import ServeOptions
     from .serve import serve as run
 
-    options = ServeOptions(host, port, allow_remote, capacity, idle_timeout, prefork, call_timeout)
+    options = ServeOptions(
+        host, port, allow_remote, capacity, idle_timeout, prefork, call_timeout, public_url
+    )
     run(_worlds(pack, allow_unconfined, allow_lost_rows), options)
 
 

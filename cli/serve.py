@@ -30,6 +30,7 @@ class ServeOptions:
     idle_timeout_s: float
     prefork: int
     call_timeout_s: float
+    public_url: str | None
 
 
 def serve(worlds: Worlds, options: ServeOptions) -> None:
@@ -43,7 +44,9 @@ def serve(worlds: Worlds, options: ServeOptions) -> None:
     worlds.require_sandbox()
     catalog = worlds.catalog()
     tell_repairs(catalog)
-    server = Server(catalog, ServerSettings(manager=_manager_settings(worlds, options)))
+    server = Server(
+        catalog, ServerSettings(manager=_manager_settings(worlds, options), public_url=options.public_url)
+    )
     try:
         listener = listen(options.host, options.port)
     except CannotListen as error:

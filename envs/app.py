@@ -29,6 +29,8 @@ class ServerSettings:
 
     manager: ManagerSettings = field(default_factory=ManagerSettings)
     verifier: VerifierLimits = field(default_factory=VerifierLimits)
+    public_url: str | None = None
+    """How agents reach the server, where that is not the address it listens on (a proxy, a container)."""
 
 
 class Application:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from typing import Any, Self, cast
 
@@ -78,6 +79,8 @@ class SubworldsEnv(EnvClient[Any, SubworldsObservation, SubworldsState]):
             websocket_ping_timeout_s=websocket_ping_timeout_s,
             **options,
         )
+        self._turn = asyncio.Lock()
+        """One message at a time: answers carry no number that would tell them apart."""
 
     async def __aenter__(self) -> Self:
         await self.connect()
@@ -156,9 +159,10 @@ class SubworldsEnv(EnvClient[Any, SubworldsObservation, SubworldsState]):
 
     async def _send_and_receive(self, message: dict[str, Any]) -> dict[str, Any]:
         try:
-            with contextlib.suppress(ConnectionClosed):  # a refusal can still be read
-                await self._send(message)
-            response = await self._receive()
+            async with self._turn:
+                with contextlib.suppress(ConnectionClosed):  # a refusal can still be read
+                    await self._send(message)
+                response = await self._receive()
         except ConnectionClosed as error:
             raise ConnectionLost(f"the connection to {self.base_url} closed before it answered") from error
         if response.get("type") == "error":

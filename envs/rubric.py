@@ -48,7 +48,7 @@ class EpisodeSummary:
 
     @property
     def achieved(self) -> float:
-        """1 for a complete task; else up to PARTIAL, by the receipt: required changes made, less damage done."""
+        """1 for a complete task; else up to PARTIAL, by the receipt: required changes made, less damage."""
         if self.complete:
             return 1.0
         receipt = self.verdict.receipt

@@ -68,6 +68,7 @@ class Server(uvicorn.Server):
         )
         self._on_ready: Callable[[str], None] = lambda _: None
         self._url = ""
+        self._public_url = settings.public_url and settings.public_url.rstrip("/")
 
     async def run_on(self, listener: socket.socket, on_ready: Callable[[str], None]) -> None:
         """Serve until told to stop (SIGTERM, SIGINT or `should_exit`).
@@ -85,9 +86,7 @@ class Server(uvicorn.Server):
         """As uvicorn's, then say that we are ready."""
         await super().startup(sockets)
         if self.started:
-            self.application.service.base_url = self._url.replace("0.0.0.0", "127.0.0.1").replace(
-                "[::]", "[::1]"
-            )
+            self.application.service.base_url = self._public_url or _loopback_for_any(self._url)
             self._on_ready(self._url)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
@@ -97,6 +96,11 @@ class Server(uvicorn.Server):
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(in_flight.drained(), _DRAIN_TIMEOUT_S)
         await super().shutdown(sockets)
+
+
+def _loopback_for_any(url: str) -> str:
+    """A URL that can be asked for, where the server listens on every address."""
+    return url.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")
 
 
 def _raise_descriptor_limit() -> None:

@@ -34,7 +34,7 @@ RunChild: TypeAlias = Callable[[Message, list[int]], None]
 
 @dataclass(slots=True)
 class ForkServer:
-    """The loop: fork on request, report exits, end when the control socket closes."""
+    """The loop: fork on request, reap what ends, end when the control socket closes."""
 
     control: socket.socket
     run_child: RunChild

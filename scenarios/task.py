@@ -16,7 +16,7 @@ DEFAULT_CLOCK = datetime(2026, 3, 1, 9, 0, 0, tzinfo=UTC)
 """When a world's clock starts if its scenario does not say."""
 
 RESERVED_TOOL_NAMES = frozenset({"done", "verify", "reset", "step", "state", "close"})
-"""Names of the control plane. No world may have a tool called so; calls to them are answered as unknown tools."""
+"""Names of the control plane. No world may have a tool called so; calling one is calling an unknown tool."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class StateCheck:
 
 @dataclass(frozen=True, slots=True)
 class SqlAssertion:
-    """A single-statement SELECT over the final database (the first one is attached as `initial`) and its result."""
+    """One SELECT over the final database (the first one is attached as `initial`) and what it must give."""
 
     sql: str
     equals: tuple[tuple[JSON, ...], ...]
@@ -102,7 +102,7 @@ class SqlCheck:
 
 @dataclass(frozen=True, slots=True)
 class PythonCheck:
-    """The author's own function `(initial_db_path, final_db_path, final_answer) -> {"result": "complete"|...}`."""
+    """The author's function: `(initial_db_path, final_db_path, final_answer) -> {"result": "complete"}`."""
 
     code: str
     function: str

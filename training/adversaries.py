@@ -1,7 +1,8 @@
 """Agents that want the reward without the work. Each stands for a way in which trained agents cheat.
 
 None of them may earn what the gold solution earns; `tests/training/test_adversaries.py` plays them all on
-every built-in task. Those that misuse the gold solution are told its calls; the rest know what any agent knows.
+every built-in task. Those that misuse the gold solution are told its calls; the rest know what any agent
+knows.
 """
 
 from __future__ import annotations

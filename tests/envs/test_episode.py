@@ -186,6 +186,12 @@ async def test_an_invalid_action_is_a_typed_error_and_the_connection_goes_on(env
     assert (await env.call_tool("list_goods")).observation.error is None
 
 
+async def test_calls_at_once_over_one_client_get_their_own_answers(env: SubworldsEnv) -> None:
+    await env.reset(task="kiosk/sell-apples")
+    results = await asyncio.gather(*(env.call_tool("get_price", good_id=good) for good in (1, 2, 3) * 5))
+    assert [result.observation.result for result in results] == [50, 70, 120] * 5
+
+
 async def test_two_clients_play_worlds_of_their_own(server_url: str) -> None:
     async with SubworldsEnv(base_url=server_url) as one, SubworldsEnv(base_url=server_url) as two:
         await asyncio.gather(one.reset(task="kiosk/sell-apples"), two.reset(task="kiosk/sell-apples"))

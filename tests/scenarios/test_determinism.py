@@ -42,7 +42,7 @@ async def stamps(worlds: Worlds, *, seed: int = 0, clock_offset_s: float = 0.0) 
     await ask(session, "stamp")
     found = rows(await session.finish(), "SELECT source, value FROM stamps")
     await session.close()
-    return {source: value for source, value in found}
+    return dict(found)
 
 
 async def test_two_sessions_with_one_seed_end_alike(worlds: Worlds) -> None:

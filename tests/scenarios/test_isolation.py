@@ -1,4 +1,4 @@
-"""What one session does, no other session sees; and whatever database an app opens, it is the session's own."""
+"""What one session does, no other sees; and whatever database an app opens, it is the session's own."""
 
 from __future__ import annotations
 
@@ -95,8 +95,10 @@ def count() -> int:
 {counting}
 """
 BY_ENGINE = (
-    "    with engine.begin() as db:\n        db.execute(text('INSERT INTO notes (text) VALUES (:n)'), {'n': note})",
-    "    with engine.connect() as db:\n        return db.execute(text('SELECT count(*) FROM notes')).scalar_one()",
+    "    with engine.begin() as db:\n"
+    "        db.execute(text('INSERT INTO notes (text) VALUES (:n)'), {'n': note})",
+    "    with engine.connect() as db:\n"
+    "        return db.execute(text('SELECT count(*) FROM notes')).scalar_one()",
 )
 BY_SESSION = (
     "    db.execute(text('INSERT INTO notes (text) VALUES (:n)'), {'n': note})\n    db.commit()",

@@ -153,9 +153,11 @@ async def test_a_medium_without_room_is_passed_over(monkeypatch: pytest.MonkeyPa
     async with open_worlds(settings=settings) as worlds:
         first = await worlds.start()
         full = {media[0]}
-        monkeypatch.setattr(
-            template_handle, "has_room", lambda folder, size: not full & set(Path(folder).parents)
-        )
+
+        def has_room(folder: Path, _: int) -> bool:
+            return not full.intersection(folder.parents)
+
+        monkeypatch.setattr(template_handle, "has_room", has_room)
         second = await worlds.start()
         assert first.database.is_relative_to(media[0])
         assert second.database.is_relative_to(media[1])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -41,7 +41,7 @@ async def template(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[tu
 
 
 @asynccontextmanager
-async def connect(template: tuple[ForkControl, Path], name: str) -> AsyncIterator[ClientSession]:
+async def connect(template: tuple[ForkControl, Path], name: str) -> AsyncGenerator[ClientSession]:
     """The SDK's client on the socket of a fresh session, past the notification that is the server's own."""
     control, home = template
     folder = home / name
@@ -90,10 +90,10 @@ async def test_a_client_can_initialize_ping_and_list_tools(template: tuple[ForkC
 async def test_a_client_can_call_tools_and_is_told_of_failures(template: tuple[ForkControl, Path]) -> None:
     async with connect(template, "call") as client:
         await client.initialize()
-        added = await client.call_tool("add_note", {"text": "butter – ü"})
+        added = await client.call_tool("add_note", {"text": "Käse ü"})
         assert (added.isError, texts(added)) == (False, ['{"id": 3}'])
         listed = await client.call_tool("list_notes")
-        assert json.loads(texts(listed)[0])[2] == {"id": 3, "text": "butter – ü"}
+        assert json.loads(texts(listed)[0])[2] == {"id": 3, "text": "Käse ü"}
         for name, arguments in (("read_note", {"id": 99}), ("add_note", {}), ("no_such_tool", {})):
             assert (await client.call_tool(name, arguments)).isError
 

@@ -10,7 +10,7 @@ import signal
 import sys
 import tempfile
 from asyncio.subprocess import PIPE
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,16 @@ from .toys import Worlds, ask, dump, fail, gone, hold, open_worlds
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 SERVER = Path(__file__).with_name("toy_server.py")
+
+
+def found_in(folder: Path) -> tuple[Path, ...]:
+    """What a folder holds."""
+    return tuple(folder.iterdir())
+
+
+def existing(folders: Iterable[str]) -> list[str]:
+    """Those of the folders that exist."""
+    return [folder for folder in folders if os.path.exists(folder)]
 
 
 async def kill(pid: int) -> None:
@@ -109,7 +119,7 @@ async def test_a_zygote_killed_while_a_world_is_built_is_replaced() -> None:
 
 
 @asynccontextmanager
-async def server(*media: Path, prefix: tuple[str, ...] = ()) -> AsyncIterator[tuple[Any, dict[str, Any]]]:
+async def server(*media: Path, prefix: tuple[str, ...] = ()) -> AsyncGenerator[tuple[Any, dict[str, Any]]]:
     """A server process with three sessions, two of them amid a call, and what it says of itself."""
     command = [*prefix, sys.executable, str(SERVER), *map(str, media)]
     process = await asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE)
@@ -131,7 +141,7 @@ async def test_a_server_that_ends_well_leaves_nothing(tmp_path: Path) -> None:
         await process.communicate(b"")
         assert process.returncode == 0
         await asyncio.gather(*map(gone, held))
-        assert not list(tmp_path.iterdir())
+        assert not found_in(tmp_path)
 
 
 async def test_a_server_that_is_killed_leaves_no_process_and_no_folder() -> None:
@@ -141,10 +151,10 @@ async def test_a_server_that_is_killed_leaves_no_process_and_no_folder() -> None
         below = [child.pid for child in psutil.Process(process.pid).children(recursive=True)]
         assert set(report["processes"]) <= set(below)
         held = [hold(pid) for pid in below]
-        assert all(Path(folder).exists() for folder in report["folders"])
+        assert existing(report["folders"]) == report["folders"]
         process.kill()
         await asyncio.gather(*map(gone, held))
-        assert not any(Path(folder).exists() for folder in report["folders"])
+        assert not existing(report["folders"])
 
 
 async def test_a_workspace_whose_server_and_zygote_were_killed_is_swept_by_the_next(tmp_path: Path) -> None:
@@ -154,9 +164,9 @@ async def test_a_workspace_whose_server_and_zygote_were_killed_is_swept_by_the_n
         os.kill(zygote, signal.SIGKILL)
         process.kill()
         await asyncio.gather(*map(gone, held))
-    assert [str(path) for path in tmp_path.iterdir()] == report["folders"]
+    assert [str(path) for path in found_in(tmp_path)] == report["folders"]
     with Workspace((tmp_path,)) as workspace:
-        assert tuple(tmp_path.iterdir()) == workspace.folders
+        assert found_in(tmp_path) == workspace.folders
 
 
 async def test_a_server_of_an_ordinary_user_confines_its_worlds_as_well() -> None:
@@ -176,7 +186,7 @@ async def test_a_server_of_an_ordinary_user_confines_its_worlds_as_well() -> Non
             assert {psutil.Process(pid).uids().real for pid in report["processes"]} == {65534}
             await process.communicate(b"")
             assert process.returncode == 0
-        assert not list(folder.iterdir())
+        assert not found_in(folder)
 
 
 async def test_a_database_of_a_finished_session_outlives_every_process(worlds: Worlds) -> None:

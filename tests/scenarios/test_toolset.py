@@ -220,7 +220,7 @@ def test_an_argument_cannot_lead_to_another_route(given: str) -> None:
         return "own"
 
     app = FastAPI()
-    app.add_api_route("/things/{id}/delete", lambda id: "another", methods=["GET"], operation_id="another")
+    app.add_api_route("/things/{id}/delete", lambda: "another", methods=["GET"], operation_id="another")
     app.add_api_route("/things/", lambda: "another", methods=["GET"], operation_id="index")
     app.add_api_route("/things/{id}", tool, methods=["GET"], operation_id="tool")
     endpoints, _, _ = endpoints_of(app, "app.py")
@@ -230,7 +230,7 @@ def test_an_argument_cannot_lead_to_another_route(given: str) -> None:
 
 def test_every_tool_reaches_its_own_route_even_where_routes_shadow_each_other() -> None:
     app = FastAPI()
-    app.add_api_route("/things/{id}", lambda id: "by id", methods=["GET"], operation_id="by_id")
+    app.add_api_route("/things/{id}", lambda: "by id", methods=["GET"], operation_id="by_id")
     app.add_api_route("/things/new", lambda: "new", methods=["GET"], operation_id="new")
     app.add_api_route("/things/new", lambda: "newer", methods=["GET"], operation_id="newer")
     endpoints, _, notes = endpoints_of(app, "app.py")

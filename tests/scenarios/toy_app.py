@@ -149,7 +149,7 @@ def stamp() -> None:
     random.seed()
     values: dict[str, Any] = {
         "datetime.now": datetime.now(),
-        "datetime.utcnow": datetime.utcnow(),
+        "datetime.utcnow": datetime.utcnow(),  # pyright: ignore[reportDeprecated] - worlds use it
         "date.today": date.today(),
         "time.time": time.time(),
         "random, seeded anew": random.random(),

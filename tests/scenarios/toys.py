@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sqlite3
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, closing
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -78,7 +78,7 @@ class Worlds:
 
 
 @asynccontextmanager
-async def open_worlds(*scenarios: Scenario, settings: ManagerSettings = SETTINGS) -> AsyncIterator[Worlds]:
+async def open_worlds(*scenarios: Scenario, settings: ManagerSettings = SETTINGS) -> AsyncGenerator[Worlds]:
     """A manager of one's own, over these scenarios (the toy, if none is named)."""
     worlds = Worlds(scenarios or (toy(),), settings)
     async with worlds.manager:
