@@ -89,22 +89,23 @@ class ForkControl:
         try:
             while data := await loop.sock_recv(self._channel, MAX_MESSAGE):
                 self._take(json.loads(data))
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
             pass
         finally:
             self._fail_all()
 
     def _take(self, message: Message) -> None:
-        if "id" in message:
-            reply = self._replies.pop(message["id"], None)
-            if "error" not in message:
-                message["pid"] = int(message["pid"])
-            if reply is not None and not reply.done():
-                reply.set_result(message)
-            elif "pid" in message:
-                self._kill_unwanted(message["pid"])
-        elif not self.ready.done():
-            self.ready.set_result(message)
+        """Raises ValueError, KeyError or TypeError for what is neither the first message nor an answer."""
+        if "ready" in message and not self.ready.done():
+            self.ready.set_result({**message})
+            return
+        reply = self._replies[message["id"]]
+        pid = None if "error" in message else int(message["pid"])
+        del self._replies[message["id"]]
+        if not reply.done():
+            reply.set_result(message)
+        elif pid is not None:
+            self._kill_unwanted(pid)
 
     def _kill_unwanted(self, pid: int) -> None:
         """Its fork was cancelled meanwhile. A full channel is no loss: the child's own channel is closed."""
