@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import resource
+from collections.abc import Set
 from dataclasses import dataclass, field
 from functools import cache
 
@@ -59,7 +60,7 @@ def confine(confinement: Confinement) -> None:
     restrict_syscalls(confinement.profile)
 
 
-def enter_child(parent: int, kept: set[int]) -> None:
+def enter_child(parent: int, kept: Set[int]) -> None:
     """First steps of every forked child: die with the parent, hold only the descriptors in `kept`.
 
     stdin, stdout and stderr are expected to be harmless (see `silence_standard_streams`).
@@ -75,6 +76,19 @@ def silence_standard_streams() -> None:
         os.dup2(null, descriptor)
     if null > 2:
         os.close(null)
+
+
+def numb_descriptors(spared: Set[int]) -> frozenset[int]:
+    """Point every descriptor but the standard streams and those spared at where stdin points.
+
+    For a process that has run untrusted code and will fork: closed, the numbers would soon be those of other
+    files, and code that still holds them would write there. Returns them, to be kept by every child.
+    """
+    limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    numbed = frozenset(fd for fd in range(3, limit) if fd not in spared and _is_open(fd))
+    for descriptor in numbed:
+        os.dup2(0, descriptor)
+    return numbed
 
 
 def require_confinement() -> None:
@@ -94,6 +108,14 @@ def require_confinement() -> None:
             "worlds and verifiers are untrusted code, and this kernel cannot confine them: it has no seccomp "
             "filters. To run them unconfined all the same, pass --allow-unconfined."
         )
+
+
+def _is_open(descriptor: int) -> bool:
+    try:
+        os.fstat(descriptor)
+    except OSError:
+        return False
+    return True
 
 
 @cache

@@ -150,7 +150,7 @@ class Zygote:
         arguments = [module, str(theirs.fileno()), *map(str, folders)]
         with theirs:
             process = subprocess.Popen(  # noqa: ASYNC220 - waits for the exec, not for the process
-                [sys.executable, "-P", "-s", "-m", "subworlds.sandbox.forkserver", *arguments],
+                [sys.executable, "-P", "-m", "subworlds.sandbox.forkserver", *arguments],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
@@ -187,8 +187,10 @@ class ProcessHandle:
             ProcessDied: it is gone already, or it is not a child of `parent`.
         """
         try:
-            self._descriptor = os.pidfd_open(pid)
-        except (ProcessLookupError, ValueError, OverflowError) as error:
+            self._descriptor = os.pidfd_open(
+                max(pid, 1)
+            )  # below 1 is no process, and process 1 is nobody's child
+        except (ProcessLookupError, OverflowError) as error:
             raise ProcessDied(f"process {pid} is gone") from error
         self.pid = pid
         self._ended: asyncio.Future[None] | None = None

@@ -40,6 +40,8 @@ class ForkServer:
     run_child: RunChild
     own_groups: bool
     """Whether each child leads a process group, to be killed as one (zygote), or shares ours (template)."""
+    inherited: frozenset[int] = frozenset()
+    """Descriptors that every child keeps, besides those it is given."""
     _children: set[int] = field(default_factory=set[int])
 
     def serve(self) -> None:
@@ -97,7 +99,7 @@ class ForkServer:
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             self.control.detach()
-            enter_child(parent, set(descriptors))
+            enter_child(parent, self.inherited.union(descriptors))
             self.run_child(request, descriptors)
         except BaseException:
             traceback.print_exc()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 
 from .errors import SandboxUnavailable
 from .syscalls import AARCH64, X86_64
@@ -87,7 +87,7 @@ def die_with(parent: int) -> None:
         os._exit(1)
 
 
-def close_all_descriptors_except(kept: set[int]) -> None:
+def close_all_descriptors_except(kept: Set[int]) -> None:
     """Close every descriptor but stdin, stdout, stderr and those in `kept`."""
     first = 3
     for descriptor in sorted(fd for fd in kept if fd >= first):

@@ -13,9 +13,11 @@ from jsonschema import Draft202012Validator, validators
 from jsonschema.exceptions import ValidationError
 from referencing import Registry
 
+from .json_values import is_array, is_object
 from .task import JSON
 from .tool import Tool
 
+_DEEPEST = 64
 _MOST_SHOWN = 5
 _LONGEST = 200
 _LEFT_TO_THE_WORLD = ("pattern", "patternProperties")
@@ -47,6 +49,8 @@ class ArgumentChecker:
 
     def explain(self, arguments: Mapping[str, JSON]) -> str | None:
         """What is wrong with `arguments`, or None."""
+        if _is_deeper(arguments, _DEEPEST):
+            return f"{self.tool.name}: the arguments are nested more than {_DEEPEST} levels deep"
         try:
             errors = sorted(self._validator.iter_errors(dict(arguments)), key=_place)
         except Exception:  # the schema itself is wrong, in any way it likes: then only the world can tell
@@ -63,6 +67,12 @@ class ArgumentChecker:
             known = ", ".join(self.tool.input_schema.get("properties", {})) or "none"
             return f"{_cut(error.message)}; its arguments are: {known}"
         return f"{where}: {_cut(error.message)}" if where else _cut(error.message)
+
+
+def _is_deeper(value: JSON, levels: int) -> bool:
+    """Whether `value` is nested too deeply to be read everywhere it has to go."""
+    inner = value.values() if is_object(value) else value if is_array(value) else ()
+    return levels < 0 or any(_is_deeper(item, levels - 1) for item in inner)
 
 
 def _place(error: ValidationError) -> list[str]:

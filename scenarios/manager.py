@@ -148,7 +148,11 @@ class ScenarioManager:
     async def reap_idle(self, now: float | None = None) -> list[str]:
         """End the sessions that nobody used for the idle timeout. Returns their ids."""
         limit = (time.monotonic() if now is None else now) - self.settings.idle_timeout_s
-        idle = [session for session in self.sessions.values() if session.last_activity < limit]
+        idle = [
+            session
+            for session in self.sessions.values()
+            if session.last_activity < limit and not session.busy
+        ]
         await asyncio.gather(*(session.close() for session in idle))
         return [session.id for session in idle]
 

@@ -165,6 +165,11 @@ class Session:
         """Whether somebody closed the session: its owner, or the reaper of idle sessions."""
         return self._closing is not None
 
+    @property
+    def busy(self) -> bool:
+        """Whether a call is under way."""
+        return self._asking.locked()
+
     def touch(self) -> None:
         """Count as used now."""
         self.last_activity = time.monotonic()
@@ -227,11 +232,17 @@ class Session:
         meta = {"timeout_s": timeout, "output_limit": self._limits.output_characters}
         parameters = {"name": name, "arguments": dict(arguments), "_meta": meta}
         try:
-            return _read_answer(await self._ask("tools/call", parameters, timeout + _GRACE_S))
+            answer = await self._ask("tools/call", parameters, timeout + _GRACE_S)
         except TimeoutError:
             message = f"'{name}' did not answer within {timeout:g} s, and its world had to be stopped"
             return _failed(FailureKind.TIMEOUT, message)
-        except (ProcessDied, ValueError, KeyError, TypeError, IndexError, RecursionError):
+        except ProcessDied:
+            return _CRASHED
+        except (TypeError, ValueError) as error:
+            return _failed(FailureKind.INVALID_ARGUMENTS, f"{name}: the arguments are not JSON: {error}")
+        try:
+            return _read_answer(answer)
+        except (ValueError, KeyError, TypeError, IndexError, RecursionError):
             self._started.channel.close()
             return _CRASHED
 

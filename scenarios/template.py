@@ -23,7 +23,7 @@ import anyio.to_thread
 from fastapi import FastAPI
 from sqlalchemy.orm import configure_mappers
 
-from ..sandbox.confinement import Confinement, Limits, confine, silence_standard_streams
+from ..sandbox.confinement import Confinement, Limits, confine, numb_descriptors, silence_standard_streams
 from ..sandbox.forkserver import ForkServer
 from ..sandbox.messages import Message, send_message
 from ..sandbox.seccomp import Profile
@@ -69,7 +69,8 @@ def run(request: Message, descriptors: list[int]) -> None:
     gc.freeze()
     send_message(control, {"ready": "problems" not in report})
     if "problems" not in report:
-        ForkServer(control, template.run_session, own_groups=False).serve()
+        held = numb_descriptors({control.fileno()})
+        ForkServer(control, template.run_session, own_groups=False, inherited=held).serve()
 
 
 class _Template:

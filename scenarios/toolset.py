@@ -96,7 +96,7 @@ def _endpoint(
         required += [name for name in body.required_fields if name not in required]
     schema = close_schema(properties, required, schemas, open_ended=body.open_ended)
     return Endpoint(
-        tool=Tool(operation["operationId"], _describe(operation), schema),
+        tool=Tool(operation["operationId"], _describe(operation, route), schema),
         route=route,
         method=method,
         path=path,
@@ -107,9 +107,10 @@ def _endpoint(
     )
 
 
-def _describe(operation: Mapping[str, Any]) -> str:
-    summary, description = operation.get("summary", ""), operation.get("description", "")
-    return f"{summary}\n\n{description}".strip() if description and summary else str(description or summary)
+def _describe(operation: Mapping[str, Any], route: APIRoute) -> str:
+    """What the author says of it. A summary that FastAPI made from the function's name adds nothing to that."""
+    summary, description = route.summary or "", operation.get("description", "")
+    return f"{summary}\n\n{description}".strip() or str(operation.get("summary", ""))
 
 
 def _parameter_schema(parameter: Mapping[str, Any]) -> dict[str, Any]:

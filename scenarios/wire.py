@@ -44,14 +44,16 @@ class WorldChannel(asyncio.Protocol):
 
         Raises:
             ProcessDied: the world is gone already.
+            TypeError, ValueError: the parameters are not JSON; nothing was sent.
         """
         if self.closed.is_set() or self._transport is None:
             raise ProcessDied("the world's process is gone")
         self._next_id += 1
+        message = {"jsonrpc": "2.0", "id": self._next_id, "method": method, "params": parameters}
+        line = json.dumps(message, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
         answer: Answer = asyncio.get_running_loop().create_future()
         self._waiting[self._next_id] = answer
-        message = {"jsonrpc": "2.0", "id": self._next_id, "method": method, "params": parameters}
-        self._transport.write(json.dumps(message, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
+        self._transport.write(line)
         return answer
 
     def close(self) -> None:

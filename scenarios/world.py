@@ -131,7 +131,10 @@ class World:
         result, failure = read_response(response)
         if failure is not None:
             return ToolResult(failure=failure)
-        text = json.dumps(result, ensure_ascii=False)
+        try:
+            text = json.dumps(result, ensure_ascii=False)
+        except RecursionError:
+            return _failed(FailureKind.TOOL_FAILED, "the answer is nested too deeply")
         if len(text) <= self.output_limit:
             return ToolResult(result)
         note = f"… [cut: the first {self.output_limit} of {len(text)} characters; ask for less]"

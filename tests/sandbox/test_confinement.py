@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -76,8 +75,9 @@ def test_confinement_only_ever_narrows(tmp_path: Path) -> None:
         (tmp_path / name / "inner").mkdir(parents=True)
     program = """
 base = sys.argv[1]
-confine(Confinement(Profile.FORKSERVER, (), (base + "/outer",)))
-confine(Confinement(Profile.LEAF, (), (base + "/outer/inner", base + "/other")))
+unlimited = Limits(memory_bytes=None)
+confine(Confinement(Profile.FORKSERVER, (), (base + "/outer",), unlimited))
+confine(Confinement(Profile.LEAF, (), (base + "/outer/inner", base + "/other"), unlimited))
 touch = lambda name: attempt(lambda: open(f"{base}/{name}/x", "w"))
 tell([touch("outer/inner"), touch("outer"), touch("other")])
 """
@@ -101,9 +101,9 @@ channel, other = socket.socketpair()
 acts = [fork, pair(), pair(socket.SOCK_DGRAM), pair(socket.SOCK_SEQPACKET), send, lambda: socket.socket()]
 acts.append(lambda: os.kill(os.getpid(), 0))
 acts.append(lambda: os.chmod(".", 0o755))
-confine(Confinement(Profile.FORKSERVER))
+confine(Confinement(Profile.FORKSERVER, limits=Limits(memory_bytes=None)))
 server = [attempt(act) for act in acts]
-confine(Confinement(Profile.LEAF))
+confine(Confinement(Profile.LEAF, limits=Limits(memory_bytes=None)))
 tell([server, [attempt(act) for act in acts]])
 """
     server, leaf = run(program)

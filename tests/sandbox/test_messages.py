@@ -51,5 +51,9 @@ def test_a_full_channel_says_so(pair: tuple[socket.socket, socket.socket]) -> No
     ours, _ = pair
     ours.setblocking(False)
     with pytest.raises(BlockingIOError):
-        while True:
-            send_message(ours, {"text": "x" * 1000})
+        send_for_ever(ours)
+
+
+def send_for_ever(channel: socket.socket) -> None:
+    while True:
+        send_message(channel, {"text": "x" * 1000})

@@ -57,6 +57,18 @@ def test_a_message_stays_short() -> None:
     assert len(wrong) < 1_000
 
 
+def test_arguments_nested_too_deeply_are_refused() -> None:
+    deep: Any = 1
+    for _ in range(63):
+        deep = [deep]
+    assert explain({"type": "object"}, value=deep) is None
+    message = "add_book: the arguments are nested more than 64 levels deep"
+    assert explain({"type": "object"}, value=[deep]) == message
+    for _ in range(900):
+        deep = {"a": deep}
+    assert explain({"type": "object"}, value=deep) == message
+
+
 @pytest.mark.parametrize(
     "schema",
     [

@@ -71,6 +71,18 @@ async def test_arguments_are_checked_before_the_world_sees_them(session: Session
     assert (await ask(session, "tell_time"))["python"] == "2026-03-01T09:00:01"
 
 
+async def test_arguments_that_are_not_json_are_refused_and_the_session_goes_on(session: Session) -> None:
+    for body in (object(), {1, 2}, b"bytes"):
+        kind, message = await fail(session, "add_notes", body=body)
+        assert (kind, "add_notes" in message) == (FailureKind.INVALID_ARGUMENTS, True)
+    assert await ask(session, "elder_twin") == "elder"
+
+
+async def test_text_that_is_no_unicode_does_not_break_the_session(session: Session) -> None:
+    assert await ask(session, "add_note", text="\ud800 \0 \n é") == {"id": 3}
+    assert (await ask(session, "read_note", id=3))["text"] == "? \0 \n é"
+
+
 async def test_a_tools_own_refusal_is_its_detail(session: Session) -> None:
     assert await fail(session, "read_note", id=99) == (FailureKind.TOOL_FAILED, "there is no note 99")
 

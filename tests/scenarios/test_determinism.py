@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
-from .toys import CLOCK, Worlds, ask, dump, make_scenario, open_worlds, rows
+from .toys import CLOCK, SCHEMA, Worlds, ask, dump, make_scenario, open_worlds, rows, statements, toy
 
 CALCULATOR = make_scenario(
     """
@@ -94,6 +95,20 @@ async def test_defaults_of_sqlalchemy_tell_the_worlds_time(worlds: Worlds) -> No
     session = await worlds.start()
     await ask(session, "add_note", text="butter", tags=["cold"])
     assert rows(await session.finish(), "SELECT made_at FROM tags") == [("2026-03-01 09:00:01",)]
+
+
+async def test_triggers_and_views_tell_the_worlds_time() -> None:
+    schema = (
+        *SCHEMA,
+        "CREATE TRIGGER log AFTER INSERT ON notes BEGIN"
+        " INSERT INTO stamps (source, value) VALUES ('trigger', datetime('now')); END",
+        "CREATE VIEW today AS SELECT CURRENT_DATE AS day",
+    )
+    async with open_worlds(replace(toy(), schema=statements(schema, "schema.sql"))) as worlds:
+        session = await worlds.start()
+        await ask(session, "add_note", text="butter")
+        found = rows(await session.finish(), "SELECT value, made_at FROM stamps ORDER BY id DESC LIMIT 1")
+        assert found == [("2026-03-01 09:00:01",) * 2]
 
 
 async def test_seed_rows_are_as_old_as_the_worlds_clock(worlds: Worlds) -> None:

@@ -181,6 +181,37 @@ def adopt(note: int) -> list[int]:
     assert is_complete(await session.finish())
 
 
+async def test_a_file_opened_at_import_is_nobodys_and_never_mistaken_for_the_database(worlds: Worlds) -> None:
+    """Descriptors are numbers: one that was closed behind the app's back would soon be another file's."""
+    scenario = make_scenario(
+        """
+import asyncio, logging, os
+from fastapi import FastAPI
+from sqlalchemy import create_engine, text
+logging.basicConfig(filename="app.log", level=logging.INFO)
+files = [open(f"file{number}", "w") for number in range(8)]
+loop = asyncio.new_event_loop()
+engine = create_engine("sqlite:///notes.db")
+app = FastAPI()
+
+@app.post("/", operation_id="log")
+def log() -> int:
+    logging.info("x" * 100)
+    for file in files:
+        file.write("y" * 100)
+        file.flush()
+    with engine.begin() as db:
+        db.execute(text("INSERT INTO notes (text) VALUES ('butter')"))
+        return db.execute(text("SELECT count(*) FROM notes")).scalar_one()
+"""
+    )
+    session = await worlds.start(scenario)
+    assert [await ask(session, "log") for _ in range(3)] == [3, 4, 5]
+    database = await session.finish()
+    assert rows(database, "PRAGMA integrity_check") == [("ok",)]
+    assert rows(database, "SELECT count(*) FROM notes") == [(5,)]
+
+
 async def test_a_transaction_that_is_never_committed_is_not_in_the_final_database(worlds: Worlds) -> None:
     scenario = make_scenario(
         """

@@ -197,6 +197,15 @@ async def test_idle_sessions_are_ended_and_used_ones_are_not(worlds: Worlds) -> 
     assert (await fail(used, "list_notes"))[0] is FailureKind.WORLD_CRASHED
 
 
+async def test_a_session_amid_a_call_is_not_idle(worlds: Worlds) -> None:
+    session = await worlds.start()
+    call = asyncio.create_task(session.call("wait", {"how": "sleep"}))
+    await asyncio.sleep(0)
+    assert session.id not in await worlds.manager.reap_idle(time.monotonic() + 1_000_000)
+    await session.close()
+    assert (await call).failure is not None
+
+
 async def test_closing_twice_is_closing_once(worlds: Worlds) -> None:
     session = await worlds.start()
     await asyncio.gather(session.close(), session.close())
