@@ -277,7 +277,7 @@ class ScenarioManager:
         dead = self._templates.pop(scenario.name, None)
         if dead is not None:
             self.spawn(dead.stop())
-        self._trim()
+        self._trim(room=1)
         template = await build_template(
             await self._ensure_zygote(),
             scenario,
@@ -289,9 +289,9 @@ class ScenarioManager:
         self._templates[scenario.name] = template
         return template
 
-    def _trim(self) -> None:
-        """Stop the templates that are more than we keep, counting those that are being built."""
-        while len(self._templates) + len(self._building) > self.settings.templates:
+    def _trim(self, room: int = 0) -> None:
+        """Stop the templates that are more than we keep, least recently used first; make `room` for more."""
+        while len(self._templates) + room > self.settings.templates:
             idle = [
                 template
                 for template in self._templates.values()

@@ -108,7 +108,7 @@ def _endpoint(
 
 
 def _describe(operation: Mapping[str, Any], route: APIRoute) -> str:
-    """What the author says of it. A summary that FastAPI made from the function's name adds nothing to that."""
+    """What the author says of it. A summary that FastAPI made from the function's name adds nothing."""
     summary, description = route.summary or "", operation.get("description", "")
     return f"{summary}\n\n{description}".strip() or str(operation.get("summary", ""))
 
