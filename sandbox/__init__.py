@@ -4,7 +4,7 @@ from .confinement import Confinement, Limits, confine, require_confinement, sile
 from .control import ForkControl, ProcessHandle, Zygote
 from .errors import ProcessDied, SandboxError, SandboxUnavailable
 from .seccomp import Profile
-from .workspace import Workspace, WorkspaceFull, clone_file, has_room
+from .workspace import Workspace, WorkspaceFull, clone_file, has_room, remove_tree
 
 __all__ = [
     "Confinement",
@@ -21,6 +21,7 @@ __all__ = [
     "clone_file",
     "confine",
     "has_room",
+    "remove_tree",
     "require_confinement",
     "silence_standard_streams",
 ]

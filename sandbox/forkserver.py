@@ -16,7 +16,6 @@ import gc
 import importlib
 import os
 import select
-import shutil
 import signal
 import socket
 import sys
@@ -28,6 +27,7 @@ from typing import TypeAlias
 from .confinement import enter_child
 from .kernel import adopt_orphans
 from .messages import Message, receive_message, send_message
+from .workspace import remove_tree
 
 RunChild: TypeAlias = Callable[[Message, list[int]], None]
 
@@ -165,7 +165,7 @@ def _zygote(module_name: str, control_fd: int, folders: list[str]) -> None:
         ForkServer(control, module.run, own_groups=True).serve()
     finally:
         for folder in folders:
-            shutil.rmtree(folder, ignore_errors=True)
+            remove_tree(folder)
 
 
 if __name__ == "__main__":

@@ -10,9 +10,10 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
+import itertools
 import os
-import shutil
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 
@@ -55,7 +56,7 @@ class Workspace:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         for folder in self.folders:
-            shutil.rmtree(folder, ignore_errors=True)
+            remove_tree(folder)
         for lock in self._locks:
             os.close(lock)
         self._locks.clear()
@@ -79,6 +80,33 @@ class Workspace:
         fcntl.flock(lock, fcntl.LOCK_EX)
         self._locks.append(lock)
         return unnamed.rename(base / f"{_PREFIX}{os.getpid()}-{unnamed.name.rpartition('-')[2]}")
+
+
+def remove_tree(folder: str | os.PathLike[str]) -> None:
+    """Remove a folder that untrusted code filled, however deep and with whatever rights; quiet if it is gone.
+
+    Subfolders are moved to the top before they are emptied, so that no path and no stack grows with depth.
+    Nothing may still be writing there.
+    """
+    with contextlib.suppress(OSError):
+        moved = itertools.count()
+        while found := list(os.scandir(folder)):
+            for entry in found:
+                if entry.is_dir(follow_symlinks=False):
+                    os.chmod(entry, 0o700)
+                    _empty(entry, os.fspath(folder), moved)
+                else:
+                    os.unlink(entry)
+        os.rmdir(folder)
+
+
+def _empty(folder: os.DirEntry[str], top: str, moved: Iterator[int]) -> None:
+    for entry in list(os.scandir(folder)):
+        if entry.is_dir(follow_symlinks=False):
+            os.rename(entry, os.path.join(top, f".removed-{os.getpid()}-{next(moved)}"))
+        else:
+            os.unlink(entry)
+    os.rmdir(folder)
 
 
 def has_room(folder: Path, size: int) -> bool:
@@ -143,7 +171,7 @@ def _sweep(base: Path) -> None:
     for folder in base.glob(f"{_PREFIX}*-*"):
         with contextlib.suppress(OSError):
             if folder.stat().st_uid == os.getuid() and _abandoned(folder):
-                shutil.rmtree(folder, ignore_errors=True)
+                remove_tree(folder)
 
 
 def _abandoned(folder: Path) -> bool:

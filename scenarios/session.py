@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import shutil
 import socket
 import time
 from collections.abc import Callable, Mapping
@@ -13,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..sandbox import ForkControl, ProcessDied, ProcessHandle, SandboxError
+from ..sandbox import ForkControl, ProcessDied, ProcessHandle, SandboxError, remove_tree
 from .scenario_file import DATABASE_FILE
 from .task import JSON
 from .tool import FailureKind, Tool, ToolFailure, ToolResult
@@ -73,7 +72,7 @@ class SessionProcess:
             if process is not None:
                 process.kill()
                 await process.gone()
-            shutil.rmtree(folder, ignore_errors=True)
+            remove_tree(folder)
             if isinstance(error, TimeoutError):
                 raise SandboxError("the session's process did not become ready") from error
             raise
@@ -106,7 +105,11 @@ class SessionProcess:
     async def discard(self) -> None:
         """End the process and remove the folder."""
         await self.end()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        try:
+            (self.folder / DATABASE_FILE).unlink(missing_ok=True)
+            self.folder.rmdir()
+        except OSError:  # the world left more there, and who knows how much
+            await asyncio.to_thread(remove_tree, self.folder)
 
 
 class Session:

@@ -6,7 +6,6 @@ import asyncio
 import itertools
 import json
 import re
-import shutil
 import socket
 import time
 from collections import deque
@@ -23,6 +22,7 @@ from ..sandbox import (
     WorkspaceFull,
     Zygote,
     has_room,
+    remove_tree,
 )
 from .arguments import ArgumentChecker
 from .errors import Problem, ScenarioError
@@ -246,4 +246,4 @@ def _broken(scenario: Scenario, reason: str) -> ScenarioError:
 
 def _remove(folders: Sequence[Path]) -> None:
     for folder in folders:
-        shutil.rmtree(folder, ignore_errors=True)
+        remove_tree(folder)

@@ -287,9 +287,10 @@ async def test_a_zygote_that_cannot_start_is_an_error_and_leaves_nothing(
 
 
 async def test_a_zygote_whose_start_is_cancelled_is_stopped() -> None:
+    before = set(psutil.Process().children())
     starting = asyncio.create_task(Zygote.start("subworlds.scenarios.template"))
     await asyncio.sleep(0)
-    (process,) = [child for child in psutil.Process().children() if child.name().startswith("python")]
+    (process,) = set(psutil.Process().children()) - before
     held = hold(process.pid)
     starting.cancel()
     with pytest.raises(asyncio.CancelledError):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from subworlds.sandbox import Workspace, WorkspaceFull, clone_file, has_room
+from subworlds.sandbox import Workspace, WorkspaceFull, clone_file, has_room, remove_tree
 from subworlds.sandbox import workspace as workspace_module
 
 
@@ -108,6 +108,27 @@ def test_a_clone_overwrites_nothing(tmp_path: Path) -> None:
     with pytest.raises(FileExistsError):
         clone_file(str(tmp_path / "source"), str(tmp_path / "target"))
     assert (tmp_path / "target").read_text() == "target"
+
+
+def test_a_tree_of_any_depth_and_rights_is_removed(tmp_path: Path) -> None:
+    top = tmp_path / "top"
+    top.mkdir()
+    (top / "file").write_text("x")
+    (top / "link").symlink_to(tmp_path)
+    here = os.getcwd()
+    os.chdir(top)
+    try:
+        for _ in range(3000):
+            os.mkdir("deep")
+            os.chdir("deep")
+        Path("file").write_text("x")
+    finally:
+        os.chdir(here)
+    (top / "closed" / "inner").mkdir(parents=True)
+    (top / "closed").chmod(0)
+    remove_tree(top)
+    assert not list(tmp_path.iterdir())
+    remove_tree(top)
 
 
 def test_a_lock_is_not_inherited_by_processes_that_are_started(tmp_path: Path) -> None:

@@ -323,6 +323,13 @@ async def test_a_bomb_at_import_is_a_broken_world(worlds: Worlds, bomb: str) -> 
         await worlds.start(make_scenario(f"{ATTACKER}\n{code}\n"))
 
 
+async def test_whatever_a_session_left_in_its_folder_goes_with_it(target: Target) -> None:
+    code = "for _ in range(1500):\n    os.mkdir('deep')\n    os.chdir('deep')\nos.mkdir('closed', 0)"
+    await ask(target.session, "run", code=code)
+    await target.session.close()
+    assert not target.session.database.parent.exists()
+
+
 @pytest.mark.parametrize("code", ["ctypes.string_at(0)", "os.abort()", "os._exit(0)"])
 async def test_a_process_that_breaks_is_a_crash_of_its_session_only(target: Target, code: str) -> None:
     assert (await fail(target.session, "run", code=code))[0] is FailureKind.WORLD_CRASHED

@@ -84,6 +84,19 @@ async def test_many_sessions_leave_nothing_behind(worlds: Worlds) -> None:
     assert not worlds.manager.sessions
 
 
+async def test_sessions_that_crash_leave_nothing_behind(worlds: Worlds) -> None:
+    await (await worlds.start()).close()
+    await worlds.manager.settle()
+    before = (len(os.listdir("/proc/self/fd")), len(asyncio.all_tasks()), len(sessions_on_disk(worlds)))
+    for _ in range(5):
+        session = await worlds.start()
+        assert (await fail(session, "exit_process", how="os._exit"))[0] is FailureKind.WORLD_CRASHED
+        await session.close()
+    await worlds.manager.settle()
+    after = (len(os.listdir("/proc/self/fd")), len(asyncio.all_tasks()), len(sessions_on_disk(worlds)))
+    assert after == before
+
+
 async def test_a_closed_manager_leaves_nothing_behind() -> None:
     before = (descendants(), len(os.listdir("/proc/self/fd")), len(asyncio.all_tasks()))
     async with open_worlds() as worlds:

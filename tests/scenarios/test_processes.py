@@ -19,6 +19,7 @@ import psutil
 import pytest
 
 from subworlds.sandbox import Workspace
+from subworlds.scenarios import session as session_module
 from subworlds.scenarios.session import Session, WorldCrashed
 from subworlds.scenarios.tool import FailureKind
 
@@ -75,6 +76,18 @@ async def test_a_session_killed_while_it_finishes_is_a_crash(worlds: Worlds) -> 
     await kill(session.pid)
     with pytest.raises(WorldCrashed):
         await finishing
+
+
+async def test_a_session_that_does_not_finish_in_time_is_a_crash(
+    worlds: Worlds, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session_module, "_FINISH_TIMEOUT_S", 0.1)
+    session = await worlds.start()
+    held = hold(session.pid)
+    os.kill(session.pid, signal.SIGSTOP)
+    with pytest.raises(WorldCrashed):
+        await session.finish()
+    await gone(held)
 
 
 async def test_sessions_die_with_their_template_and_the_next_start_builds_another() -> None:
