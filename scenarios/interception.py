@@ -85,7 +85,8 @@ class WorldDatabase:
 
     def use(self, path: str) -> None:
         """Work on the database at `path` from now on. What was not committed before is lost."""
-        self.release()
+        if self._open:
+            self.release()
         self._path = path
         parked, self._parked = self._parked, []
         for connection in parked:
