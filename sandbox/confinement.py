@@ -18,7 +18,7 @@ from functools import cache
 from .errors import SandboxUnavailable
 from .kernel import close_all_descriptors_except, die_with, drop_capabilities, no_new_privileges
 from .landlock import landlock_version, restrict_files
-from .seccomp import Profile, restrict_syscalls
+from .seccomp import Profile, assemble_filters, restrict_syscalls
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +89,12 @@ def numb_descriptors(spared: Set[int]) -> frozenset[int]:
     for descriptor in numbed:
         os.dup2(0, descriptor)
     return numbed
+
+
+def prepare_confinement() -> None:
+    """Do once, in a process that forks many, what each of its children would otherwise do for itself."""
+    if _landlock_version() >= 1 and _seccomp_available():
+        assemble_filters()
 
 
 def require_confinement() -> None:

@@ -24,7 +24,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from .confinement import enter_child
+from .confinement import enter_child, prepare_confinement
 from .kernel import adopt_orphans
 from .messages import Message, receive_message, send_message
 from .workspace import remove_tree
@@ -158,6 +158,7 @@ def _zygote(module_name: str, control_fd: int, folders: list[str]) -> None:
     try:
         module = importlib.import_module(module_name)
         module.warm_up()
+        prepare_confinement()
         gc.collect()
         gc.freeze()
         with contextlib.suppress(BrokenPipeError):

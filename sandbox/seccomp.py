@@ -84,6 +84,12 @@ def restrict_syscalls(profile: Profile) -> None:
     )
 
 
+def assemble_filters() -> None:
+    """Assemble every program once, for the children of this process to inherit."""
+    for profile in Profile:
+        _assemble(profile)
+
+
 @cache
 def _assemble(profile: Profile) -> bytes:
     numbers = syscall_numbers()
