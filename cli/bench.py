@@ -18,12 +18,11 @@ from ..scenarios.manager import ServerFull
 from ..scenarios.pack import Catalog
 from ..scenarios.session import WorldCrashed
 from ..scenarios.task import ToolCall
-from .benchmarks.baseline import measure_baseline
 from .benchmarks.confinement import measure_confinement
+from .benchmarks.episodes import measure_episodes
 from .benchmarks.figures import Figures
-from .benchmarks.floor import measure_floor
 from .benchmarks.growth import measure_count, measure_sizes, media
-from .benchmarks.ours import measure_episodes, measure_level
+from .benchmarks.levels import measure_level
 from .benchmarks.plan import FULL, QUICK, Plan
 from .benchmarks.report import Report
 from .benchmarks.rows import build_rows
@@ -95,26 +94,24 @@ def _run(work: Coroutine[Any, Any, Report]) -> Report:
 async def _measure(
     worlds: Worlds, catalog: Catalog, scenario: str | None, read: ToolCall | None, plan: Plan
 ) -> Report:
+    options = _server_options(worlds)
     async with worlds.running(catalog) as manager:
         subject = await choose_subject(catalog, manager, scenario, read)
-        _tell(f"playing {subject.task.id}; verdicts")
+        _tell(f"verdicts on {subject.task.id}")
         verdicts = await measure_verdicts(manager, subject, plan)
-    _tell("the floor: an environment that does nothing")
-    floor = await measure_floor(plan)
-    _tell("the baseline: a fresh interpreter per session")
-    baseline = await measure_baseline(subject, plan)
-    ours = {**verdicts, **await _measure_ours(subject, _server_options(worlds), plan)}
-    return Report(subject, plan, media(), tuple(build_rows(plan, media(), ours, baseline, floor)))
+    _tell("episodes: ours, the floor and the baseline in turns")
+    compared = await measure_episodes(subject, options, plan)
+    ours = {**compared.ours, **verdicts, **await _measure_ours(subject, options, plan)}
+    return Report(subject, plan, media(), tuple(build_rows(plan, media(), replace(compared, ours=ours))))
 
 
 async def _measure_ours(subject: Subject, options: ServerOptions, plan: Plan) -> Figures:
-    _tell("episodes")
-    figures = await measure_episodes(subject, options, plan)
+    figures: Figures = {}
     for sessions in plan.levels:
         _tell(f"{sessions} live sessions")
         figures |= await measure_level(sessions, subject, options, plan)
     for medium in media():
-        _tell(f"databases of several sizes on {medium.name}")
+        _tell(f"databases of several sizes, {medium.file_system}")
         figures |= await measure_sizes(options, plan, medium)
     for scenarios in plan.scenario_counts:
         _tell(f"{scenarios} scenarios loaded")

@@ -12,7 +12,7 @@ from itertools import chain
 from typing import Any, Literal
 
 from .database import blaming_a_file, check_integrity, identifier, json_value
-from .schema import EntryKey, Table, comparable_tables, schema_entries, table_of
+from .schema import EntryKey, Table, comparable_tables, schema_entries
 from .verdict import Change, Row
 
 MOST_ROWS = 20_000
@@ -98,7 +98,7 @@ def _compare_schemas(connection: sqlite3.Connection, found: Difference) -> None:
         if key not in final or key not in first or first[key] != final[key]:
             found.changes.append(_schema_change(key, first, final))
         elif key[0] == "table" and key[1] in comparable:
-            found.tables[key[1]] = _with_sure_key(connection, table_of(connection, key[1]))
+            found.tables[key[1]] = _with_sure_key(connection, comparable[key[1]])
 
 
 def _schema_change(

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import ast
 import inspect
-import sqlite3
 import sys
+import sysconfig
 import traceback
+import types
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
-from sqlite3 import dbapi2
+from pathlib import Path
 from typing import Any, cast
 
-from ..scenarios.clock import WorldClock, install_clock
+from .world_time import world_time
 
 _NEVER_IMPORTED = frozenset(
     {"antigravity", "this", "turtle", "turtledemo", "idlelib", "tkinter", "webbrowser"}
 )
-_FILE = "verifier.py"
+_NO_LIBRARY = frozenset({"site-packages", "dist-packages"})
+_MODULE = "verifier"
+_FILE = f"{_MODULE}.py"
 
 
 class FunctionFailed(Exception):
@@ -53,14 +55,28 @@ def call_function(code: str, name: str, first: str, final: str, answer: str | No
     Raises:
         FunctionFailed: it did not return `{"result": "..."}`.
     """
-    with _world_time(clock):
+    with world_time(clock), _module() as module:
         try:
-            function = _load(code, name)
+            function = _load(code, name, module)
             return _result_of(function(*_arguments(function, first, final, answer)), name)
         except FunctionFailed:
             raise
         except BaseException as error:  # the author's code may raise anything: its failure, not ours
             raise FunctionFailed(_describe(error)) from error
+
+
+def standard_library() -> tuple[str, ...]:
+    """What lies in the standard library's folders, each module and package by itself; nothing installed.
+
+    Modules import others late (`datetime.strptime` imports `_strptime`), and then they must be readable.
+    """
+    folders = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib")}
+    return tuple(
+        str(entry)
+        for folder in sorted(folders)
+        for entry in sorted(Path(folder).iterdir())
+        if entry.name not in _NO_LIBRARY
+    )
 
 
 def _imported(node: ast.AST) -> Iterator[str]:
@@ -76,10 +92,20 @@ def _is_loaded_ahead(name: str) -> bool:
     return top in sys.stdlib_module_names and top not in _NEVER_IMPORTED and "__main__" not in rest
 
 
-def _load(code: str, name: str) -> Callable[..., Any]:
-    namespace: dict[str, Any] = {"__name__": "verifier"}
-    exec(compile(code, _FILE, "exec", dont_inherit=True), namespace)
-    function = namespace.get(name)
+@contextmanager
+def _module() -> Generator[types.ModuleType]:
+    """A module for the author's code, where dataclasses and the like look for it."""
+    module, modules = types.ModuleType(_MODULE), sys.modules
+    modules[_MODULE] = module
+    try:
+        yield module
+    finally:
+        modules.pop(_MODULE, None)
+
+
+def _load(code: str, name: str, module: types.ModuleType) -> Callable[..., Any]:
+    exec(compile(code, _FILE, "exec", dont_inherit=True), module.__dict__)
+    function = module.__dict__.get(name)
     if not callable(function):
         raise FunctionFailed(f"the verifier's code defines no function {name}")
     return cast("Callable[..., Any]", function)
@@ -116,31 +142,14 @@ def _result_in(claim: Any) -> Any:
     return cast("dict[str, Any]", claim).get("result") if type(claim) is dict else None
 
 
-@contextmanager
-def _world_time(clock: str) -> Generator[None]:
-    """The world's time, in Python and in every SQLite connection opened meanwhile."""
-    world_clock = WorldClock(datetime.fromisoformat(clock))
-    connect = sqlite3.connect
-
-    def connect_in_world_time(*arguments: Any, **options: Any) -> sqlite3.Connection:
-        connection: sqlite3.Connection = connect(*arguments, **options)
-        install_clock(connection)
-        return connection
-
-    _replace_connect(connect_in_world_time)
-    try:
-        yield
-    finally:
-        _replace_connect(connect)
-        world_clock.stop()
-
-
-def _replace_connect(connect: Callable[..., sqlite3.Connection]) -> None:
-    for module in (sqlite3, dbapi2):
-        setattr(module, "connect", connect)  # noqa: B010 - the type of connect is overloaded
-
-
 def _describe(error: BaseException) -> str:
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == _FILE]
     where = f" at line {lines[-1]}" if lines else ""
-    return f"the verifier's code raised {type(error).__name__}{where}: {error}"[:500]
+    return f"the verifier's code raised {type(error).__name__}{where}: {_message(error)}"[:500]
+
+
+def _message(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # its message is the author's code, too
+        return ""

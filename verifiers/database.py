@@ -10,6 +10,7 @@ import math
 import sqlite3
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 from urllib.parse import quote
 
@@ -17,7 +18,9 @@ Value: TypeAlias = Any
 """A JSON value that stands for an SQLite value: None, int, float, str, `{"hex": "..."}` for a blob,
 `{"hex": "...", "text": True}` for text that is not UTF-8, `{"real": "inf"}` or `{"real": "-inf"}`."""
 
-_SAFE_INTEGER = 2**53
+_INTEGERS = 2**63
+"""Beyond them SQLite has no integers, only floats."""
+
 _DISTRUST = (
     "trusted_schema = OFF",
     "cell_size_check = ON",
@@ -91,16 +94,20 @@ def attach(connection: sqlite3.Connection, path: str, name: str, failure: type[D
 def check_integrity(connection: sqlite3.Connection) -> None:
     """See that the pages and indexes of an opened pair tell one story, for a query may read either.
 
+    An index over a function that only the app's connections have can be checked in neither database; what
+    can be checked in the first must be sound in the final one.
+
     Raises:
         FirstDatabaseError, FinalDatabaseError: they do not.
     """
-    fault = _fault_in(connection, "final")
-    if fault is None:
+    finding = _inspect(connection, "final")
+    if finding.sound:
         return
-    fault_before = _fault_in(connection, "main")
-    if fault_before is not None:
-        raise FirstDatabaseError(fault_before)
-    raise FinalDatabaseError(fault)
+    before = _inspect(connection, "main")
+    if before.checked and not before.sound:
+        raise FirstDatabaseError(before.text)
+    if before.sound or finding.checked:
+        raise FinalDatabaseError(finding.text)
 
 
 @contextmanager
@@ -127,10 +134,15 @@ def json_value(value: Any) -> Value:
             return {"hex": value.hex()}
         case float() if math.isinf(value):
             return {"real": str(value)}
-        case float() if value.is_integer() and abs(value) < _SAFE_INTEGER:
+        case float() if value.is_integer() and abs(value) < _INTEGERS:
             return int(value)
         case _:
             return value
+
+
+def writable_uri(path: str) -> str:
+    """A URI under which SQLite opens `path` to write, if it is there."""
+    return f"file:{quote(path)}?mode=rw"
 
 
 def _read_only_uri(path: str) -> str:
@@ -146,23 +158,34 @@ def _raising(failure: type[DamagedDatabase]) -> Generator[None]:
         raise failure(error) from error
 
 
-def _fault_in(connection: sqlite3.Connection, which: str) -> str | None:
-    """The first thing that SQLite finds wrong, if it finds any.
+@dataclass(frozen=True, slots=True)
+class _Finding:
+    """What SQLite says about a database."""
 
-    An index over a function that only the app's connections have cannot be checked here, and is no fault.
-    """
+    text: str
+    checked: bool
+    """Whether it could look everywhere."""
+
+    @property
+    def sound(self) -> bool:
+        """Whether nothing is wrong."""
+        return self.checked and self.text == "ok"
+
+
+def _inspect(connection: sqlite3.Connection, which: str) -> _Finding:
     try:
         (found,) = connection.execute(f"PRAGMA {which}.integrity_check(1)").fetchone()
-    except sqlite3.OperationalError:
-        return None
-    return None if found == "ok" else str(found)
+    except sqlite3.OperationalError as error:
+        return _Finding(str(error), checked=False)
+    return _Finding(str(found), checked=True)
 
 
 def _is_unreadable(connection: sqlite3.Connection, which: str) -> bool:
     try:
-        return _fault_in(connection, which) is not None
+        found = _inspect(connection, which)
     except sqlite3.DatabaseError:
         return True
+    return found.checked and not found.sound
 
 
 def _text(raw: bytes) -> str | bytes:

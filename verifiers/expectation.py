@@ -1,7 +1,8 @@
 """What a gold solution changes, learned from two runs of it under two clocks and two seeds.
 
 What differs between the runs follows the clock or chance, and is not the solution's doing: such columns are
-volatile, and their values do not count.
+volatile, and their values do not count. Not so what refers to a row that the solution inserted: that is
+compared by what it refers to.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .changes import Difference, stable
+from .references import links_of, places_of_inserted
 from .schema import Table
 from .verdict import Change
 
@@ -39,10 +41,12 @@ def learn(first: Difference, second: Difference) -> Expectation:
     """
     for run in (first, second):
         _check_fitness(run)
+    linked = _Linked(first), _Linked(second)
     differing = [
         (change.table, column, None in values)
         for change, other in _pairs(first, second)
         for column, values in _differing(change, other).items()
+        if not (column in linked[0].columns(change) and column in linked[1].columns(other))
     ]
     return Expectation(
         tuple(first.changes),
@@ -89,6 +93,18 @@ class _Partners:
         if table.rowid:
             return rest.pop(0)
         return rest.pop(min(range(len(rest)), key=lambda number: len(_differing(change, rest[number]))))
+
+
+class _Linked:
+    """Which columns of a run's rows refer to rows that it inserted: they differ, and yet are no chance."""
+
+    def __init__(self, run: Difference) -> None:
+        self._tables = run.tables
+        self._places = places_of_inserted(run.changes, run.tables)
+
+    def columns(self, change: Change) -> set[str]:
+        links = links_of(change.after or {}, self._tables.get(change.table), self._places)
+        return {column for columns, _ in links for column in columns}
 
 
 def _row_of(change: Change) -> tuple[str, str, str]:

@@ -16,6 +16,7 @@ from .sqlcheck import AssertionUnreadable, Territory, first_failure
 from .state import Match, Rules, asks_for_nothing, match
 from .verdict import Change, Receipt, Verdict
 from .wire import Job, decode_expectation, encode_expectation, encode_verdict, receipt
+from .world_time import world_time
 
 _ASKED_FOR_NOTHING = "an agent that does nothing would solve the task: it asks for no change and no answer"
 
@@ -83,20 +84,21 @@ def _judge_sql(job: Job) -> Verdict:
         names = ", ".join(sorted(table for table in tables if territory.forbids(table)))
         reason = f"{_count(number, 'change')} where nothing may change ({names})"
         return Verdict("incomplete", reason, sorted_changes, _answered(job))
-    failure = first_failure(job["initial"], job["final"], job["assertions"])
+    with world_time(job["clock"]):
+        failure = first_failure(job["initial"], job["final"], job["assertions"])
     if failure is not None:
         return Verdict("incomplete", f"an assertion does not hold: {failure}", sorted_changes, _answered(job))
     return _by_answer("every assertion holds, and nothing else changed", sorted_changes, _answered(job))
 
 
 def _judge_claim(job: Job) -> Verdict:
-    claim: Claim = job["claim"]
     actual = _difference(job["initial"], job["final"])
     sorted_changes = receipt(unsorted=actual.changes, unread=actual.unread.total())
+    claim: Claim = job["claim"]()  # asked for last: the author's function runs meanwhile
     if claim.result is None:
         return Verdict("verifier_error", claim.failure or "the verifier claimed nothing", sorted_changes)
     if claim.result != "complete":
-        reason = f"the task's verifier says '{claim.result[:80]}'"
+        reason = f"the task's verifier says {claim.result[:80]!r}"
         return Verdict("incomplete", reason, sorted_changes, _answered(job))
     return _by_answer("the task's verifier says 'complete'", sorted_changes, _answered(job))
 

@@ -8,37 +8,47 @@ sends. Not promised: that an author's function is right; it may always claim `co
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import json
 import os
+import signal
 import socket
 import sqlite3
 import struct
 from collections.abc import Mapping
 from contextlib import closing
+from dataclasses import dataclass
 from typing import Any
 
 from ..sandbox.confinement import Confinement, Limits, confine, enter_child, silence_standard_streams
 from ..sandbox.messages import Message
 from ..sandbox.seccomp import Profile
 from ..sandbox.timezones import time_zone_folders
-from .claim import Claim, FunctionFailed, call_function, imports_of
+from .claim import Claim, FunctionFailed, call_function, imports_of, standard_library
+from .database import writable_uri
 from .job import run_job
+from .rehearsal import rehearse
 
 _WARM = (
-    "sqlite3 json re datetime math csv io zoneinfo collections itertools statistics decimal fractions string"
+    "sqlite3 json re datetime math csv io zoneinfo collections itertools statistics decimal fractions string "
+    "random typing unicodedata _strptime"
 )
 _CLAIM_BYTES = 16_384
 _NONCE_BYTES = 16
+_HEAD = struct.Struct("?I")
+"""Of a claim, after the nonce: whether the function failed, and the length of the text that follows."""
+
+_HINTS = {"SIGKILL": ": it used up its time", "SIGSEGV": ": it broke the interpreter"}
 _TIME_ZONES = time_zone_folders()
+_LIBRARY = standard_library()
 
 
 def warm_up() -> None:
-    """Runs once in the zygote: imports what verifiers import, and no verifier."""
+    """Runs once in the zygote: imports what verifiers import, and judges a toy, so that forks start warm."""
     for name in _WARM.split():
         importlib.import_module(name)
-    with closing(sqlite3.connect(":memory:")) as connection:
-        connection.execute("SELECT 1")
+    rehearse()
 
 
 def run(_: Message, descriptors: list[int]) -> None:
@@ -62,71 +72,90 @@ def _judge(job: dict[str, Any]) -> dict[str, Any]:
             return _seal(job["final"])
         case "python":
             for name in imports_of(job["code"]):
-                _import_if_there(name)
+                with contextlib.suppress(Exception):  # whatever fails, fails again where the code imports it
+                    importlib.import_module(name)
+            author = _Author.start(job, limits)
             confine(_reading(job, Profile.FORKSERVER, limits))
-            claim = _ask_author(job, limits)
-            return run_job({**job, "claim": claim})
+            return run_job({**job, "claim": author.claim})
         case _:
             confine(_reading(job, Profile.LEAF, limits))
             return run_job(job)
 
 
-def _reading(job: Mapping[str, Any], profile: Profile, limits: Limits) -> Confinement:
-    """Sight of exactly the databases that the job names (and of the public time zone data)."""
+def _reading(
+    job: Mapping[str, Any], profile: Profile, limits: Limits, libraries: tuple[str, ...] = ()
+) -> Confinement:
+    """Sight of exactly the databases that the job names (and of public data)."""
     databases = [job["initial"], *job.get("finals", ()), *([job["final"]] if "final" in job else [])]
-    return Confinement(profile, (*databases, *_TIME_ZONES), (), limits, enforced=job["enforced"])
+    return Confinement(profile, (*databases, *_TIME_ZONES, *libraries), (), limits, enforced=job["enforced"])
 
 
-def _ask_author(job: Mapping[str, Any], limits: Limits) -> Claim:
-    """Run the author's function in a process of its own and return what it claims.
+@dataclass(frozen=True, slots=True)
+class _Author:
+    """The process in which the author's function runs. It ends, at the latest, with its parent.
 
     The nonce is drawn after the fork and read by the child only when the function has returned, so that code
-    which writes to every descriptor and exits early has claimed nothing.
+    which writes to every descriptor and exits early has claimed nothing. Code that looks for the nonce, and
+    finds it, can claim what it could have returned.
     """
-    claims, claims_in = os.pipe()
-    nonces, nonces_in = os.pipe()
-    parent = os.getpid()
-    pid = os.fork()
-    if pid == 0:
-        _become_author(job, limits, parent, nonces, claims_in)
-    os.close(claims_in)
-    os.close(nonces)
-    nonce = os.urandom(_NONCE_BYTES)
-    os.write(nonces_in, nonce)
-    os.close(nonces_in)
-    data = _read_limited(claims)
-    _, status = os.waitpid(pid, 0)
-    return _check_claim(data, nonce, status)
+
+    pid: int
+    nonce: bytes
+    claims: int
+
+    @classmethod
+    def start(cls, job: Mapping[str, Any], limits: Limits) -> _Author:
+        claims, claims_in = os.pipe()
+        nonces, nonces_in = os.pipe()
+        parent = os.getpid()
+        pid = os.fork()
+        if pid == 0:
+            _become_author(job, limits, parent, nonces, claims_in)
+        nonce = os.urandom(_NONCE_BYTES)
+        os.write(nonces_in, nonce)
+        for descriptor in (claims_in, nonces, nonces_in):
+            os.close(descriptor)
+        return cls(pid, nonce, claims)
+
+    def claim(self) -> Claim:
+        """Wait for the claim."""
+        with os.fdopen(self.claims, "rb") as pipe:
+            data = pipe.read(_CLAIM_BYTES + 1)
+        _, status = os.waitpid(self.pid, 0)
+        return _check_claim(data, self.nonce, status)
 
 
 def _become_author(job: Mapping[str, Any], limits: Limits, parent: int, nonces: int, claims: int) -> None:
     write, read, leave = os.write, os.read, os._exit
-    encode = struct.Struct("?I").pack
+    encode = _HEAD.pack
     try:
         enter_child(parent, {nonces, claims})
-        confine(_reading(job, Profile.LEAF, Limits(memory_bytes=None, cpu_seconds=limits.cpu_seconds)))
-        try:
-            failed, text = (
-                False,
-                call_function(
-                    job["code"], job["function"], job["initial"], job["final"], job["answer"], job["clock"]
-                ),
-            )
-        except FunctionFailed as error:
-            failed, text = True, str(error)
-        body = text.encode("utf-8", "replace")[: _CLAIM_BYTES - 64]
+        confine(_reading(job, Profile.LEAF, limits, _LIBRARY))
+        failed, text = _call(job)
+        body = text.encode("utf-8", "replace")[: _CLAIM_BYTES - _NONCE_BYTES - _HEAD.size]
         write(claims, read(nonces, _NONCE_BYTES) + encode(failed, len(body)) + body)
     except BaseException:
         leave(1)
     leave(0)
 
 
+def _call(job: Mapping[str, Any]) -> tuple[bool, str]:
+    """Whether the author's function failed, and what it returned or how it failed."""
+    arguments = (job["initial"], job["final"], job["answer"], job["clock"])
+    try:
+        return False, call_function(job["code"], job["function"], *arguments)
+    except FunctionFailed as error:
+        return True, str(error)
+
+
 def _check_claim(data: bytes, nonce: bytes, status: int) -> Claim:
-    head = struct.Struct("?I")
-    start = len(nonce) + head.size
-    if status != 0 or len(data) < start or data[: len(nonce)] != nonce:
+    if os.WIFSIGNALED(status):
+        name = signal.Signals(os.WTERMSIG(status)).name
+        return Claim(None, f"the verifier's code was ended by {name}{_HINTS.get(name, '')}")
+    start = _NONCE_BYTES + _HEAD.size
+    if status != 0 or len(data) < start or data[:_NONCE_BYTES] != nonce:
         return Claim(None, "the verifier's code ended its process instead of returning")
-    failed, size = head.unpack(data[len(nonce) : start])
+    failed, size = _HEAD.unpack(data[_NONCE_BYTES:start])
     if len(data) != start + size:
         return Claim(None, "the verifier's code wrote to a channel that is not its own")
     text = data[start:].decode("utf-8", "replace")
@@ -136,7 +165,7 @@ def _check_claim(data: bytes, nonce: bytes, status: int) -> Claim:
 def _seal(path: str) -> dict[str, Any]:
     """Fold journals into the database file and leave it in the journal mode that needs no company."""
     try:
-        with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        with closing(sqlite3.connect(writable_uri(path), uri=True, isolation_level=None)) as connection:
             connection.execute("PRAGMA trusted_schema = OFF")
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
             mode = connection.execute("PRAGMA journal_mode = DELETE").fetchone()[0]
@@ -145,20 +174,8 @@ def _seal(path: str) -> dict[str, Any]:
     return {"sealed": mode == "delete", "reason": f"the final database stayed in journal mode {mode}"}
 
 
-def _import_if_there(name: str) -> None:
-    try:
-        importlib.import_module(name)
-    except ImportError:
-        return
-
-
 def _read_all(channel: socket.socket) -> bytes:
     parts: list[bytes] = []
     while part := channel.recv(1 << 20):
         parts.append(part)
     return b"".join(parts)
-
-
-def _read_limited(descriptor: int) -> bytes:
-    with os.fdopen(descriptor, "rb") as pipe:
-        return pipe.read(_CLAIM_BYTES + 1)

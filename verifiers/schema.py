@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
-
-from .database import identifier
+from itertools import groupby
+from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
 EntryKey: TypeAlias = tuple[str, str]
 """Type ("table", "index", "view", "trigger") and name."""
@@ -17,8 +16,17 @@ _DERIVED = ("_data", "_idx", "_docsize", "_config", "_segments", "_segdir", "_st
 """Endings of the tables that hold a full-text index: made from the indexed rows, in an order of their own."""
 
 _ROWID_NAMES = ("rowid", "_rowid_", "oid")
-_VIRTUAL_COLUMN = 1
-_GENERATED_COLUMNS = (2, 3)
+
+_COLUMNS = """
+SELECT t.name, t.type, t.wr, x.name, x.type, x."notnull", x.pk, x.hidden
+FROM pragma_table_list t JOIN pragma_table_xinfo(t.name, 'main') x
+WHERE t.schema = 'main' AND t.type IN ('table', 'shadow') ORDER BY t.name, x.cid
+"""
+_REFERENCES = """
+SELECT t.name, f.id, f."table", f."from", f."to"
+FROM pragma_table_list t JOIN pragma_foreign_key_list(t.name, 'main') f
+WHERE t.schema = 'main' AND t.type IN ('table', 'shadow') ORDER BY t.name, f.id, f.seq
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,91 +65,98 @@ def schema_entries(
     return {key: sql for key, sql in entries.items() if key[1] not in _OWN_TABLES}
 
 
-def comparable_tables(connection: sqlite3.Connection) -> set[str]:
+def comparable_tables(connection: sqlite3.Connection) -> dict[str, Table]:
     """The tables of the snapshot that hold rows: no views, virtual tables or full-text indexes."""
-    rows = connection.execute("PRAGMA main.table_list").fetchall()
+    columns = _grouped(_Column(*row) for row in connection.execute(_COLUMNS))
+    references = _grouped(_ReferenceColumn(*row) for row in connection.execute(_REFERENCES))
+    defined = {name.lower(): name for name in columns}
     return {
-        str(name)
-        for _, name, kind, *_ in rows
-        if kind == "table" or (kind == "shadow" and not str(name).endswith(_DERIVED))
+        name: _table(name, found, tuple(_references(references.get(name, ()), columns, defined)))
+        for name, found in columns.items()
+        if found[0].kind == "table" or not name.endswith(_DERIVED)
     }
 
 
-def table_of(connection: sqlite3.Connection, name: str) -> Table:
-    """A table of the snapshot."""
-    rows = _columns(connection, name)
-    stored = [row for row in rows if row[6] not in _GENERATED_COLUMNS]
-    key = _primary_key(rows)
-    rowid = _rowid_name(connection, name, {str(row[1]).lower() for row in rows})
-    references = tuple(_references(connection, name))
+class _Column(NamedTuple):
+    """A row of `_COLUMNS`."""
+
+    table: str
+    kind: str
+    without_rowid: int
+    name: str
+    type: str
+    not_null: int
+    place: int
+    """In the primary key, from 1; 0 outside of it."""
+    hidden: int
+
+
+class _ReferenceColumn(NamedTuple):
+    """A row of `_REFERENCES`."""
+
+    table: str
+    number: int
+    """Of the foreign key in its table."""
+    target_table: str
+    column: str
+    target: str | None
+    """None: the primary key."""
+
+
+_Row = TypeVar("_Row", _Column, _ReferenceColumn)
+
+
+def _grouped(rows: Iterable[_Row]) -> dict[str, list[_Row]]:
+    """Rows by the table they are about."""
+    found: dict[str, list[_Row]] = {}
+    for row in rows:
+        found.setdefault(str(row.table), []).append(row)
+    return found
+
+
+def _table(name: str, columns: Sequence[_Column], references: tuple[Reference, ...]) -> Table:
+    has_rowid = not columns[0].without_rowid
+    key = _primary_key(columns)
+    is_numbered = has_rowid and len(key) == 1 and key[0].type.upper() == "INTEGER"
+    refers = any(column.name in reference.columns for column in key for reference in references)
     return Table(
         name=name,
-        columns=tuple(str(row[1]) for row in stored),
-        key=tuple(str(row[1]) for row in key),
-        nullable_key=tuple(str(row[1]) for row in key if rowid and not row[3] and not _is_numbered(key)),
-        surrogate_key=_surrogate_key(key, references) if rowid else None,
+        columns=tuple(column.name for column in columns if not column.hidden),
+        key=tuple(column.name for column in key),
+        nullable_key=tuple(
+            column.name for column in key if has_rowid and not is_numbered and not column.not_null
+        ),
+        surrogate_key=key[0].name if is_numbered and not refers else None,
         references=references,
-        rowid=rowid,
+        rowid=_rowid_name({column.name.lower() for column in columns}) if has_rowid else None,
     )
 
 
-def _columns(connection: sqlite3.Connection, name: str) -> list[Any]:
-    """Rows of (position, name, type, not null, default, place in the primary key, hidden)."""
-    rows = connection.execute(f"PRAGMA main.table_xinfo({identifier(name)})").fetchall()
-    return [row for row in rows if row[6] != _VIRTUAL_COLUMN]
+def _primary_key(columns: Iterable[_Column]) -> list[_Column]:
+    return sorted((column for column in columns if column.place), key=lambda column: column.place)
 
 
-def _primary_key(columns: Iterable[Any]) -> list[Any]:
-    return sorted((row for row in columns if row[5]), key=lambda row: row[5])
+def _rowid_name(columns: Container[str]) -> str | None:
+    return next((name for name in _ROWID_NAMES if name not in columns), None)
 
 
-def _is_numbered(key: list[Any]) -> bool:
-    """Whether a key (in a table with a rowid) is another name of the rowid."""
-    return len(key) == 1 and str(key[0][2]).upper() == "INTEGER"
+def _references(
+    parts: Iterable[_ReferenceColumn], columns: Mapping[str, Sequence[_Column]], defined: Mapping[str, str]
+) -> Iterator[Reference]:
+    """Foreign keys, under the names that their targets were defined with."""
+    for _, group in groupby(parts, key=lambda part: part.number):
+        key = list(group)
+        table = defined.get(key[0].target_table.lower())
+        targets = _targets(columns[table], [part.target for part in key]) if table is not None else ()
+        if table is not None and len(targets) == len(key):
+            yield Reference(tuple(part.column for part in key), table, targets)
 
 
-def _surrogate_key(key: list[Any], references: Iterable[Reference]) -> str | None:
-    if not _is_numbered(key):
-        return None
-    column = str(key[0][1])
-    return None if any(column in reference.columns for reference in references) else column
-
-
-def _rowid_name(connection: sqlite3.Connection, table: str, columns: set[str]) -> str | None:
-    for name in _ROWID_NAMES:
-        if name not in columns:
-            try:
-                connection.execute(f"SELECT {name} FROM main.{identifier(table)} LIMIT 0").close()
-            except sqlite3.OperationalError:
-                return None
-            return name
-    return None
-
-
-def _references(connection: sqlite3.Connection, name: str) -> Iterable[Reference]:
-    """The foreign keys of a table, under the names that their targets were defined with."""
-    rows = connection.execute(f"PRAGMA main.foreign_key_list({identifier(name)})").fetchall()
-    for number in dict.fromkeys(row[0] for row in rows):
-        parts = [row for row in rows if row[0] == number]
-        table = _defined_name(connection, str(parts[0][2]))
-        columns = _columns(connection, table) if table else []
-        targets = _targets(columns, [row[4] for row in parts])
-        if table and len(targets) == len(parts):
-            yield Reference(tuple(str(row[3]) for row in parts), table, targets)
-
-
-def _targets(columns: list[Any], written: list[str | None]) -> tuple[str, ...]:
+def _targets(columns: Iterable[_Column], written: Sequence[str | None]) -> tuple[str, ...]:
+    names = {column.name.lower(): column.name for column in columns}
     if None in written:
-        return tuple(str(row[1]) for row in _primary_key(columns))
-    names = {str(row[1]).lower(): str(row[1]) for row in columns}
-    return tuple(names[str(name).lower()] for name in written if str(name).lower() in names)
-
-
-def _defined_name(connection: sqlite3.Connection, table: str) -> str | None:
-    row = connection.execute(
-        "SELECT name FROM main.sqlite_schema WHERE type = 'table' AND name = ? COLLATE NOCASE", (table,)
-    ).fetchone()
-    return None if row is None else str(row[0])
+        return tuple(column.name for column in _primary_key(columns))
+    return tuple(names[name.lower()] for name in written if name is not None and name.lower() in names)
 
 
 def _plain(value: str | bytes) -> str:

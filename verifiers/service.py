@@ -7,14 +7,16 @@ import contextlib
 import json
 import os
 import socket
+import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, cast
 
-from ..sandbox import SandboxError, Zygote
+from ..sandbox import ProcessDied, SandboxError, Zygote
 from ..scenarios.clock import TICK_S
 from ..scenarios.errors import ScenarioError
 from ..scenarios.manager import ScenarioManager, ServerFull
@@ -45,6 +47,10 @@ class VerifierFailed(Exception):
     """A verifier run gave no verdict: it crashed, ran out of time, or its task cannot be judged."""
 
 
+class DatabaseDamaged(Exception):
+    """The database that a session left is not one that can be judged."""
+
+
 class Verification:
     """Owns the verifier zygote of one server. Use as an async context manager, inside the manager's."""
 
@@ -53,6 +59,7 @@ class Verification:
         self._limits = limits
         self._zygote: Zygote | None = None
         self._zygote_lock = asyncio.Lock()
+        self._closing = False
         self._slots = asyncio.Semaphore(limits.at_once)
         self._expectations: dict[str, asyncio.Task[list[dict[str, Any]]]] = {}
 
@@ -63,11 +70,14 @@ class Verification:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for learning in self._expectations.values():
-            learning.cancel()
-        await asyncio.gather(*self._expectations.values(), return_exceptions=True)
-        if self._zygote is not None:
-            await self._zygote.stop()
+        self._closing = True
+        learning = list(self._expectations.values())
+        for task in learning:
+            task.cancel()
+        await asyncio.gather(*learning, return_exceptions=True)
+        async with self._zygote_lock:
+            if self._zygote is not None:
+                await self._zygote.stop()
 
     @property
     def pid(self) -> int | None:
@@ -85,26 +95,31 @@ class Verification:
             calls: how many calls the episode made; each moved the world's clock.
         """
         try:
-            await self.seal(final)
-        except VerifierFailed as error:
-            return Verdict("world_error", str(error))
-        try:
+            await self._seal(final)
             job = await self._job(task, initial=initial, final=final, answer=answer, calls=calls)
             return decode_verdict(await self._run(job))
+        except DatabaseDamaged as error:
+            return Verdict("world_error", str(error))
         except VerifierFailed as error:
             return Verdict("verifier_error", str(error))
+        except (KeyError, TypeError, ValueError, AttributeError):
+            return Verdict(
+                "verifier_error", "the verifier's process answered with something that is no verdict"
+            )
 
-    async def seal(self, database: Path) -> None:
-        """Make sure that `database` is one complete file.
+    async def _seal(self, database: Path) -> None:
+        """Make sure that `database` is one complete file, and no link to another.
 
         Raises:
-            VerifierFailed: it is damaged.
+            DatabaseDamaged: it is not, and cannot be made so.
+            VerifierFailed: nobody knows.
         """
-        if _is_complete(database):
-            return
-        answer = await self._run({"kind": "seal", "final": str(database)})
-        if not answer["sealed"]:
-            raise VerifierFailed(answer["reason"])
+        if not _is_plain_file(database):
+            raise DatabaseDamaged("the final database is missing, or is no plain file")
+        if not _is_complete(database):
+            answer = await self._run({"kind": "seal", "final": str(database)})
+            if not answer.get("sealed"):
+                raise DatabaseDamaged(str(answer.get("reason")))
 
     async def _job(
         self, task: Task, *, initial: Path, final: Path, answer: str | None, calls: int
@@ -114,20 +129,29 @@ class Verification:
                 expectations = await self._expectations_of(task, check)
                 return state_job(check, expectations, task.answer, initial=initial, final=final, given=answer)
             case SqlCheck() as check:
-                return sql_job(check, task.answer, initial=initial, final=final, given=answer)
+                clock = self._clock(task, calls)
+                return sql_job(check, task.answer, initial=initial, final=final, given=answer, clock=clock)
             case PythonCheck() as check:
-                clock = self._manager.find_scenario(task.scenario).clock + timedelta(seconds=calls * TICK_S)
+                clock = self._clock(task, calls)
                 return python_job(check, task.answer, initial=initial, final=final, given=answer, clock=clock)
+
+    def _clock(self, task: Task, calls: int) -> datetime:
+        """The world's time after that many calls."""
+        return self._manager.find_scenario(task.scenario).clock + timedelta(seconds=calls * TICK_S)
 
     async def _expectations_of(self, task: Task, check: StateCheck) -> list[dict[str, Any]]:
         """What the gold solution and each alternative change, learned once per task."""
-        if task.id not in self._expectations:
-            self._expectations[task.id] = asyncio.ensure_future(self._learn(task, check))
-        try:
-            return await asyncio.shield(self._expectations[task.id])
-        except VerifierFailed:
-            self._expectations.pop(task.id, None)
-            raise
+        learning = self._expectations.get(task.id)
+        if learning is None:
+            learning = asyncio.create_task(self._learn(task, check))
+            self._expectations[task.id] = learning
+            learning.add_done_callback(partial(self._forget_failure, task.id))
+        return await asyncio.shield(learning)
+
+    def _forget_failure(self, task_id: str, learning: asyncio.Task[list[dict[str, Any]]]) -> None:
+        """What could not be learned is tried again for the next who asks."""
+        if learning.cancelled() or learning.exception() is not None:
+            del self._expectations[task_id]
 
     async def _learn(self, task: Task, check: StateCheck) -> list[dict[str, Any]]:
         if task.solution is None:
@@ -144,7 +168,7 @@ class Verification:
         """
         try:
             return await self._play_twice(task, check, solution)
-        except (WorldCrashed, ScenarioError, ServerFull, SandboxError) as error:
+        except (WorldCrashed, ScenarioError, ServerFull, SandboxError, DatabaseDamaged) as error:
             raise VerifierFailed(f"the gold solution of '{task.id}' cannot be played: {error}") from error
 
     async def _play_twice(
@@ -168,7 +192,7 @@ class Verification:
                         )
                 initial = session.snapshot
                 finals.append(await session.finish())
-                await self.seal(finals[-1])
+                await self._seal(finals[-1])
             assert initial is not None
             return await self._run(expectation_job(initial=initial, finals=finals))
 
@@ -193,28 +217,43 @@ class Verification:
 
     async def _exchange(self, request: bytes) -> dict[str, Any]:
         try:
-            zygote = await self._ensure_zygote()
-            ours, theirs = socket.socketpair()
-            with theirs:
-                pid = await zygote.control.fork({}, [theirs.fileno()])
-        except SandboxError as error:
-            raise VerifierFailed(f"the verifier's process could not be started: {error}") from error
-        reader, writer = await asyncio.open_unix_connection(sock=ours)
-        try:
-            writer.write(request)
-            writer.write_eof()
-            answer = await asyncio.wait_for(_read_all(reader), self._limits.wall_s)
-            return dict(json.loads(answer))
+            answer = json.loads(await self._ask_process(request))
         except TimeoutError as error:
             raise VerifierFailed(f"the verifier gave no verdict within {self._limits.wall_s:g} s") from error
-        except (OSError, ValueError) as error:
+        except SandboxError as error:
+            raise VerifierFailed(f"the verifier's process could not be started: {error}") from error
+        except (OSError, ValueError, RecursionError) as error:
             raise VerifierFailed("the verifier's process died without a verdict") from error
-        finally:
-            writer.transport.abort()
-            await zygote.control.kill(pid)
+        if not isinstance(answer, dict):
+            raise VerifierFailed("the verifier's process answered with something that is no verdict")
+        return cast("dict[str, Any]", answer)
+
+    async def _ask_process(self, request: bytes) -> bytes:
+        """Fork a process, hand it the job, and read its answer. Nothing of the process is left."""
+        ours, theirs = _channel()
+        with ours:
+            with theirs:
+                zygote, pid = await self._fork(theirs.fileno())
+            try:
+                async with asyncio.timeout(self._limits.wall_s):
+                    return await _converse(ours, request)
+            finally:
+                await zygote.control.kill(pid)
+
+    async def _fork(self, channel: int) -> tuple[Zygote, int]:
+        """A fresh fork that holds `channel`. Where the zygote died on us, another is started."""
+        zygote = await self._ensure_zygote()
+        try:
+            return zygote, await zygote.control.fork({}, [channel])
+        except ProcessDied:
+            await zygote.control.closed.wait()
+        zygote = await self._ensure_zygote()
+        return zygote, await zygote.control.fork({}, [channel])
 
     async def _ensure_zygote(self) -> Zygote:
         async with self._zygote_lock:
+            if self._closing:
+                raise SandboxError("the server is stopping")
             if self._zygote is not None and not self._zygote.alive:
                 await self._zygote.stop()
                 self._zygote = None
@@ -223,13 +262,32 @@ class Verification:
             return self._zygote
 
 
-async def _read_all(reader: asyncio.StreamReader) -> bytes:
-    data = bytearray()
-    while part := await reader.read(1 << 16):
-        data += part
-        if len(data) > _MAX_ANSWER_BYTES:
-            raise ValueError("the verifier's answer is too long")
-    return bytes(data)
+def _channel() -> tuple[socket.socket, socket.socket]:
+    try:
+        return socket.socketpair()
+    except OSError as error:
+        raise SandboxError(error.strerror) from error
+
+
+async def _converse(channel: socket.socket, request: bytes) -> bytes:
+    """Send `request`, and read until the other end closes."""
+    channel.setblocking(False)
+    loop = asyncio.get_running_loop()
+    await loop.sock_sendall(channel, request)
+    channel.shutdown(socket.SHUT_WR)
+    answer = bytearray()
+    while part := await loop.sock_recv(channel, 1 << 16):
+        answer += part
+        if len(answer) > _MAX_ANSWER_BYTES:
+            raise ValueError("the answer is too long")
+    return bytes(answer)
+
+
+def _is_plain_file(database: Path) -> bool:
+    try:
+        return stat.S_ISREG(database.lstat().st_mode)
+    except OSError:
+        return False
 
 
 def _is_complete(database: Path) -> bool:

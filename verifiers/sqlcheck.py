@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 import time
 from collections.abc import Iterable, Sequence
@@ -39,6 +40,9 @@ def first_failure(
     """
     with open_database(final, FinalDatabaseError) as connection:
         attach(connection, first, "initial", FirstDatabaseError)
+        # Once before the authorizer is there, which would refuse what SQLite defines for table functions.
+        with contextlib.suppress(sqlite3.OperationalError):  # this SQLite has none
+            connection.execute("SELECT 1 FROM json_each('[]'), json_tree('[]')").close()
         connection.set_authorizer(_authorize)
         end = time.monotonic() + seconds
         connection.set_progress_handler(lambda: time.monotonic() > end, _STEPS_BETWEEN_LOOKS)
@@ -79,8 +83,9 @@ def _rows(connection: sqlite3.Connection, sql: str, at_most: int) -> list[list[A
     try:
         cursor = connection.execute(sql)
         rows = cursor.fetchmany(at_most)
-    except (sqlite3.Error, sqlite3.Warning) as error:
-        raise AssertionUnreadable(f"the assertion {_cut(sql)} cannot be run: {error}") from error
+    except (sqlite3.Error, sqlite3.Warning, MemoryError) as error:
+        reason = str(error) or "it takes too much memory"
+        raise AssertionUnreadable(f"the assertion {_cut(sql)} cannot be run: {reason}") from error
     if cursor.description is None:
         raise AssertionUnreadable(f"the assertion {_cut(sql)} asks for nothing")
     return [[json_value(value) for value in row] for row in rows]

@@ -2,27 +2,22 @@
 
 Fair means: the numbers that SQLite gives to inserted rows do not count (surrogate keys), references to
 inserted rows are followed to what they refer to, and volatile columns count only as NULL or not.
-
-Changes are compared by colour refinement (Weisfeiler and Lehman). A change is a node, coloured at first by
-its content; a reference to an inserted row is an edge. Each round joins to a node's colour those of its
-neighbours, until two changes have one colour only if they stand in like surroundings, whatever the numbers.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from .changes import SCHEMA_TABLE, Difference, stable, without_moves
 from .expectation import Expectation
+from .graph import Node, are_alike, colour_of, colours, refine
+from .references import Address, links_of, places_of_inserted
 from .schema import Table
 from .verdict import Change, Row
-
-_MOST_ROUNDS = 100
 
 Columns: TypeAlias = Mapping[str, frozenset[str]]
 """Table name to column names."""
@@ -69,30 +64,19 @@ def match(expectation: Expectation, actual: Difference, rules: Rules) -> Match:
     wanted, found = reading.counted(expectation.changes), reading.counted(actual.changes)
     wanted, found = _told_alike(wanted, found, rules), _told_alike(found, wanted, rules)
     wanted_nodes, found_nodes = reading.graph(wanted), reading.graph(found)
-    exact = _compare(_refine(wanted_nodes), _refine(found_nodes))
-    if not exact.distance:
-        return exact
-    near = _compare(wanted_nodes, found_nodes)
-    return near if near.distance else exact
+    refined_wanted, refined_found = refine(wanted_nodes), refine(found_nodes)
+    if are_alike(refined_wanted, refined_found):
+        return Match(tuple(found), (), ())
+    for pair in ((wanted_nodes, found_nodes), (refined_wanted, refined_found)):
+        sorted_changes = _compare(*pair)
+        if sorted_changes.distance:
+            return sorted_changes
+    return _unlike_in_rings(refined_wanted, refined_found)
 
 
 def asks_for_nothing(expectation: Expectation, rules: Rules) -> bool:
     """Whether an agent that does nothing would meet the expectation."""
     return not _Reading(rules, expectation).counted(expectation.changes)
-
-
-@dataclass(frozen=True, slots=True)
-class _Node:
-    """A change that counts, and the colour under which an equal one is found."""
-
-    change: Change
-    colour: str
-    links: tuple[tuple[str, int], ...] = ()
-    """References to inserted rows: columns, and the position of the row's node."""
-
-
-_Address: TypeAlias = tuple[str, tuple[str, ...], str]
-"""Where a reference leads: table, columns, and their values as stable JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,19 +99,18 @@ class _Reading:
             counted += without_moves(rows, partial(self._content, table))
         return counted
 
-    def graph(self, changes: Sequence[Change]) -> list[_Node]:
+    def graph(self, changes: Sequence[Change]) -> list[Node]:
         """The changes as nodes, each coloured by its own content."""
-        places = self._places(changes)
+        places = places_of_inserted(changes, self.rules.tables)
         return [self._node(change, places) for change in changes]
 
-    def _node(self, change: Change, places: Mapping[_Address, int]) -> _Node:
+    def _node(self, change: Change, places: Mapping[Address, int]) -> Node:
         shown = self._shown(change)
-        links: list[tuple[str, int]] = []
-        for columns, address in self._references(change.table, change.after or {}):
-            if address in places:
-                links.append((",".join(columns), places[address]))
-                shown.update((column, _INSERTED) for column in columns if column in shown)
-        return _Node(change, _colour(change.kind, change.table, self._identity(change), shown), tuple(links))
+        table, ignored = self.rules.tables.get(change.table), self._ignored(change.table)
+        links = list(links_of(change.after or {}, table, places, ignored))
+        shown.update((column, _INSERTED) for columns, _ in links for column in columns if column in shown)
+        colour = colour_of(change.kind, change.table, self._identity(change), shown)
+        return Node(change, colour, tuple((",".join(columns), place) for columns, place in links))
 
     def _shown(self, change: Change) -> Row:
         """What counts of a change besides its key."""
@@ -169,27 +152,6 @@ class _Reading:
         table = self.rules.tables.get(change.table)
         return table is not None and not table.key
 
-    def _places(self, changes: Sequence[Change]) -> dict[_Address, int]:
-        """Where each inserted row can be referred to."""
-        targets: dict[str, set[tuple[str, ...]]] = {}
-        for table in self.rules.tables.values():
-            for reference in table.references:
-                targets.setdefault(reference.table, set()).add(reference.targets)
-        return {
-            (change.table, columns, _values(change.after, columns)): number
-            for number, change in enumerate(changes)
-            if change.kind == "insert" and change.after is not None
-            for columns in targets.get(change.table, ())
-        }
-
-    def _references(self, table: str, row: Row) -> Iterator[tuple[tuple[str, ...], _Address]]:
-        known, ignored = self.rules.tables.get(table), self._ignored(table)
-        for reference in known.references if known else ():
-            is_set = all(row.get(column) is not None for column in reference.columns)
-            if is_set and ignored.isdisjoint(reference.columns):
-                values = _values(row, reference.columns)
-                yield reference.columns, (reference.table, reference.targets, values)
-
 
 def _told_alike(mine: Sequence[Change], others: Sequence[Change], rules: Rules) -> list[Change]:
     """`mine`, told the way of `others`.
@@ -208,44 +170,13 @@ def _told_alike(mine: Sequence[Change], others: Sequence[Change], rules: Rules) 
     return told
 
 
-def _refine(nodes: list[_Node]) -> list[_Node]:
-    """Colours that tell apart whatever stands in other surroundings.
-
-    Two graphs are refined apart and then compared: equal ones stop at the same round.
-    """
-    if not any(node.links for node in nodes):
-        return nodes
-    for _ in range(_MOST_ROUNDS):
-        finer = _next_round(nodes)
-        if _colours(finer) == _colours(nodes):
-            return finer
-        nodes = finer
-    return nodes
-
-
-def _next_round(nodes: Sequence[_Node]) -> list[_Node]:
-    around: list[list[tuple[str, ...]]] = [[] for _ in nodes]
-    for number, node in enumerate(nodes):
-        for name, target in node.links:
-            around[number].append(("to", name, nodes[target].colour))
-            around[target].append(("from", node.change.table, name, node.colour))
-    return [
-        replace(node, colour=_colour(node.colour, sorted(near)))
-        for node, near in zip(nodes, around, strict=True)
-    ]
-
-
-def _colours(nodes: Iterable[_Node]) -> int:
-    return len({node.colour for node in nodes})
-
-
-def _compare(wanted: Sequence[_Node], found: Sequence[_Node]) -> Match:
-    made, collateral = _sort(found, Counter(node.colour for node in wanted))
-    _, missing = _sort(wanted, Counter(node.colour for node in found))
+def _compare(wanted: Sequence[Node], found: Sequence[Node]) -> Match:
+    made, collateral = _sort(found, colours(wanted))
+    _, missing = _sort(wanted, colours(found))
     return Match(made, missing, collateral)
 
 
-def _sort(nodes: Sequence[_Node], partners: Counter[str]) -> tuple[tuple[Change, ...], tuple[Change, ...]]:
+def _sort(nodes: Sequence[Node], partners: Counter[str]) -> tuple[tuple[Change, ...], tuple[Change, ...]]:
     """The changes that have a partner of their colour, and those that have none."""
     paired: list[Change] = []
     alone: list[Change] = []
@@ -256,13 +187,14 @@ def _sort(nodes: Sequence[_Node], partners: Counter[str]) -> tuple[tuple[Change,
     return tuple(paired), tuple(alone)
 
 
+def _unlike_in_rings(wanted: Sequence[Node], found: Sequence[Node]) -> Match:
+    """Each row has its like, and yet they refer to each other in other rings: none of those is made."""
+    return Match(
+        tuple(node.change for node in found if not node.links),
+        tuple(node.change for node in wanted if node.links),
+        tuple(node.change for node in found if node.links),
+    )
+
+
 def _row_of(change: Change) -> tuple[str, str]:
     return (change.table, stable(change.key))
-
-
-def _values(row: Row, columns: Iterable[str]) -> str:
-    return stable([row.get(column) for column in columns])
-
-
-def _colour(*parts: Any) -> str:
-    return hashlib.blake2b(stable(parts).encode(), digest_size=16).hexdigest()

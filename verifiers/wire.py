@@ -6,11 +6,11 @@ import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias, cast, get_args
 
 from ..scenarios.task import Answer, PythonCheck, SqlCheck, StateCheck
 from .expectation import Expectation
-from .verdict import Change, Receipt, Row, Verdict
+from .verdict import Change, Outcome, Receipt, Row, Verdict
 
 Job: TypeAlias = dict[str, Any]
 
@@ -40,14 +40,21 @@ def state_job(
 
 
 def sql_job(
-    check: SqlCheck, expected_answer: Answer | None, *, initial: Path, final: Path, given: str | None
+    check: SqlCheck,
+    expected_answer: Answer | None,
+    *,
+    initial: Path,
+    final: Path,
+    given: str | None,
+    clock: datetime,
 ) -> Job:
-    """Judge by assertions."""
+    """Judge by assertions, asked at the world's time `clock`."""
     return {
         "kind": "sql",
         "assertions": [dataclasses.asdict(assertion) for assertion in check.assertions],
         "unchanged": None if check.unchanged is None else sorted(check.unchanged),
         "may_change": sorted(check.may_change),
+        "clock": clock.isoformat(),
         **_common(initial, final, expected_answer, given),
     }
 
@@ -108,7 +115,13 @@ def encode_verdict(verdict: Verdict) -> dict[str, Any]:
 
 
 def decode_verdict(data: Mapping[str, Any]) -> Verdict:
-    """The verdict that `encode_verdict` wrote."""
+    """The verdict that `encode_verdict` wrote.
+
+    Raises:
+        KeyError, TypeError, ValueError, AttributeError: `data` is no such thing.
+    """
+    if data["outcome"] not in get_args(Outcome):
+        raise ValueError(f"there is no outcome {data['outcome']!r}")
     fields = dict(data["receipt"])
     sections = {name: _decode_changes(value) for name, value in fields.items() if name != "omitted"}
     whole: dict[str, Any] = {**data, "receipt": Receipt(**sections, omitted=fields["omitted"])}

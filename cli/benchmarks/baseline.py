@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 import shutil
 import time
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -26,8 +26,8 @@ from ..failure import CommandFailed
 from .baseline_world import DATABASE, INITIAL
 from .children import Child, child, memory_mib, output_of
 from .figures import Figure, Figures, Stopwatch
-from .plan import MEMORY_CALLS, Plan
-from .players import rows_of_call, spread
+from .plan import MEMORY_CALLS
+from .players import rows_of_call
 from .subject import Step, Subject
 
 _WORLD = str(Path(__file__).with_name("baseline_world.py"))
@@ -36,26 +36,51 @@ _TIMEOUT_S = 60.0
 _ROOM_BYTES = 64 * 1024 * 1024
 
 
-async def measure_baseline(subject: Subject, plan: Plan) -> Figures:
-    """The same episodes, memory and rate as ours, with fewer repetitions: each session takes seconds."""
+@contextmanager
+def open_baseline(subject: Subject) -> Generator[Baseline]:
+    """The baseline, with a place for its databases on the medium that ours would use."""
     with Workspace() as workspace:
-        baseline = _Baseline(subject, workspace.place(_ROOM_BYTES))
-        return {
-            **await _one_client(baseline, plan),
-            **await _memory(baseline, plan),
-            **await _throughput(baseline, plan),
-        }
+        yield Baseline(subject, workspace.place(_ROOM_BYTES))
 
 
-class _Baseline:
+class Baseline:
     """Starts sessions of the subject's scenario."""
 
     def __init__(self, subject: Subject, folder: Path) -> None:
-        self.subject = subject
+        self._subject = subject
         self._folder = folder
         self._spec = folder / "spec.json"
         self._spec.write_text(json.dumps(encode_scenario(subject.scenario)))
         self._numbers = count(1)
+
+    async def episode(self, script: Sequence[Step], watch: Stopwatch) -> None:
+        """One whole episode, timed like ours."""
+        start = time.perf_counter()
+        async with self.session() as session:
+            watch.add((time.perf_counter() - start) * 1000, "reset")
+            with watch.lap("list_tools"):
+                await session.list_tools()
+            for number, step in enumerate(script):
+                with watch.lap("call", rows_of_call(number, step)):
+                    await session.call(step.call)
+            with watch.lap("done"):
+                with watch.lap("verifier"):
+                    await session.verify()
+                await session.end()
+
+    async def memory(self, sessions: int) -> Figures:
+        """Memory of one of so many live sessions."""
+        async with AsyncExitStack() as stack:
+            live = [await stack.enter_async_context(self.session()) for _ in range(sessions)]
+            pids = [session.pid for session in live]
+            for session in live:
+                await session.list_tools()
+            listed = memory_mib(pids) / len(pids)
+            for session in live:
+                for step in self._subject.script(MEMORY_CALLS):
+                    await session.call(step.call)
+            used = memory_mib(pids) / len(pids)
+        return {"memory_listed": Figure.once(listed), "memory_used": Figure.once(used)}
 
     @asynccontextmanager
     async def session(self) -> AsyncGenerator[_Session]:
@@ -142,49 +167,3 @@ def _route(method: str, path: str, parameters: Sequence[Mapping[str, Any]]) -> _
         return tuple(parameter["name"] for parameter in parameters if parameter["in"] == place)
 
     return _Route(method.upper(), path, names("path"), names("query"))
-
-
-async def _episode(baseline: _Baseline, script: Sequence[Step], watch: Stopwatch) -> None:
-    start = time.perf_counter()
-    async with baseline.session() as session:
-        watch.add((time.perf_counter() - start) * 1000, "reset")
-        with watch.lap("list_tools"):
-            await session.list_tools()
-        for number, step in enumerate(script):
-            with watch.lap("call", rows_of_call(number, step)):
-                await session.call(step.call)
-        with watch.lap("done"):
-            with watch.lap("verifier"):
-                await session.verify()
-            await session.end()
-
-
-async def _one_client(baseline: _Baseline, plan: Plan) -> Figures:
-    watch = Stopwatch()
-    for _ in range(plan.baseline_episodes):
-        await _episode(baseline, baseline.subject.script(plan.episode_calls), watch)
-    return watch.figures()
-
-
-async def _memory(baseline: _Baseline, plan: Plan) -> Figures:
-    async with AsyncExitStack() as stack:
-        sessions = [
-            await stack.enter_async_context(baseline.session()) for _ in range(plan.baseline_sessions)
-        ]
-        pids = [session.pid for session in sessions]
-        for session in sessions:
-            await session.list_tools()
-        listed = memory_mib(pids) / len(pids)
-        for session in sessions:
-            for step in baseline.subject.script(MEMORY_CALLS):
-                await session.call(step.call)
-        used = memory_mib(pids) / len(pids)
-    return {"memory_listed": Figure.once(listed), "memory_used": Figure.once(used)}
-
-
-async def _throughput(baseline: _Baseline, plan: Plan) -> Figures:
-    script, unused = baseline.subject.script(plan.episode_calls), Stopwatch()
-    episodes = plan.clients * plan.baseline_rounds
-    start = time.perf_counter()
-    await spread(range(episodes), lambda _: _episode(baseline, script, unused), at_once=plan.clients)
-    return {"episodes": Figure.once(episodes / (time.perf_counter() - start))}

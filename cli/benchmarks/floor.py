@@ -6,6 +6,8 @@ Run as `python -m subworlds.cli.benchmarks.floor` it is that environment's serve
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import uvicorn
@@ -18,8 +20,7 @@ from openenv.core.generic_client import GenericEnvClient
 
 from ...envs.server import listen
 from .children import child
-from .figures import Figures, Stopwatch
-from .plan import Plan
+from .figures import Stopwatch
 from .stdin import when_stdin_ends
 
 
@@ -51,20 +52,32 @@ class _Nothing(Environment[Any, Observation, State]):
         return State()
 
 
-async def measure_floor(plan: Plan) -> Figures:
-    """Reset and step of the empty environment, under the names of the rows that they are the floor of."""
-    watch = Stopwatch()
+class Floor:
+    """One client of the empty environment."""
+
+    def __init__(
+        self, env: EnvClient[dict[str, Any], dict[str, Any], dict[str, Any]], watch: Stopwatch
+    ) -> None:
+        self._env = env
+        self._watch = watch
+
+    async def episode(self, calls: int) -> None:
+        """A reset and some steps, timed under the rows that they are the floor of."""
+        with self._watch.lap("reset"):
+            await self._env.reset()
+        for _ in range(calls):
+            with self._watch.lap("call"):
+                await self._env.step({"text": "ping"})
+
+
+@asynccontextmanager
+async def open_floor(watch: Stopwatch) -> AsyncGenerator[Floor]:
+    """A running server of the empty environment, and a client."""
     async with child("-m", __name__) as process:
         env: EnvClient[dict[str, Any], dict[str, Any], dict[str, Any]]
         env = GenericEnvClient(base_url=process.first_line)
         async with env:
-            for _ in range(plan.episodes):
-                with watch.lap("reset"):
-                    await env.reset()
-                for _ in range(plan.episode_calls):
-                    with watch.lap("call"):
-                        await env.step({"text": "ping"})
-    return watch.figures()
+            yield Floor(env, watch)
 
 
 def _serve() -> None:

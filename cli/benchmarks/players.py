@@ -26,7 +26,7 @@ class Player:
         self._subject = subject
         self._watch = watch
 
-    async def reset(self, row: str) -> None:
+    async def reset(self, row: str = "reset") -> None:
         """Start an episode, timed under `row`."""
         with self._watch.lap(row):
             result = await self._env.reset(task=self._subject.task.id)
@@ -45,7 +45,7 @@ class Player:
             result = await self._env.call_tool(step.call.tool, **step.call.arguments)
         _require_ok(step.call.tool, result.observation.error)
 
-    async def done(self, row: str) -> None:
+    async def done(self, row: str = "done") -> None:
         """End the episode with its verdict, timed under `row`."""
         with self._watch.lap(row):
             result = await self._env.done()
@@ -55,13 +55,13 @@ class Player:
                 f"the episode was not judged: {verdict.reason if verdict else result.observation.error}"
             )
 
-    async def episode(self, script: Sequence[Step], *, done: str = "done") -> None:
+    async def episode(self, script: Sequence[Step]) -> None:
         """One whole episode. First calls, reads and writes are timed apart as well."""
-        await self.reset("reset")
+        await self.reset()
         await self.list_tools()
         for number, step in enumerate(script):
             await self.call(step, "call", rows_of_call(number, step))
-        await self.done(done)
+        await self.done()
 
 
 def rows_of_call(number: int, step: Step) -> str:

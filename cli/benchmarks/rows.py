@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from .figures import Figure, Figures
+from .episodes import Compared
+from .figures import Figure
 from .growth import Medium, count_row, size_row
 from .plan import MEMORY_CALLS, Plan
 
@@ -70,9 +71,7 @@ class Row:
         }
 
 
-def build_rows(
-    plan: Plan, media: tuple[Medium, ...], ours: Figures, baseline: Figures, floor: Figures
-) -> list[Row]:
+def build_rows(plan: Plan, media: tuple[Medium, ...], figures: Compared) -> list[Row]:
     """Every row of the report, in order; a row without a figure is there as well."""
     return [
         Row(
@@ -80,9 +79,9 @@ def build_rows(
             line.group,
             line.title,
             line.unit,
-            ours.get(line.name),
-            baseline.get(line.baseline or line.name),
-            floor.get(line.name),
+            figures.ours.get(line.name),
+            figures.baseline.get(line.baseline or line.name),
+            figures.floor.get(line.name),
             line.target,
         )
         for line in (*_EPISODE, *_levels(plan), *_sizes(plan, media), *_counts(plan), *_CONFINEMENT)

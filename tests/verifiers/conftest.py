@@ -5,13 +5,15 @@ from __future__ import annotations
 import itertools
 import shutil
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
+import pytest_asyncio
 
+from subworlds.scenarios import clock
 from subworlds.scenarios.task import Answer, StateCheck
 from subworlds.verifiers.changes import Difference, difference
 from subworlds.verifiers.database import open_pair
@@ -19,34 +21,8 @@ from subworlds.verifiers.job import run_job
 from subworlds.verifiers.verdict import Verdict
 from subworlds.verifiers.wire import decode_verdict, expectation_job, state_job
 
-SHOP = """
-CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT NOT NULL, email TEXT, updated_at TEXT);
-CREATE TABLE orders (
-    id INTEGER PRIMARY KEY,
-    customer_id INTEGER REFERENCES customers (id),
-    note TEXT,
-    total REAL,
-    placed_at TEXT,
-    closed_at TEXT
-);
-CREATE TABLE items (
-    id INTEGER PRIMARY KEY, order_id INTEGER REFERENCES Orders (ID), product TEXT, quantity INTEGER
-);
-CREATE TABLE products (code TEXT PRIMARY KEY NOT NULL COLLATE NOCASE, price REAL, picture BLOB);
-CREATE TABLE stock (place TEXT, code TEXT, amount INTEGER, PRIMARY KEY (place, code)) WITHOUT ROWID;
-CREATE TABLE log (line TEXT, level INTEGER);
-CREATE TABLE profiles (customer_id INTEGER PRIMARY KEY REFERENCES customers (id), bio TEXT);
-CREATE INDEX orders_by_note ON orders (note);
-INSERT INTO customers VALUES
-    (1, 'Ada', 'ada@example.org', 'then'), (2, 'Bob', NULL, 'then'), (3, 'Cyd', 'c@example.org', 'then');
-INSERT INTO orders VALUES
-    (1, 1, 'old', 10, 'then', NULL), (2, 2, 'old', 20, 'then', NULL), (3, 2, 'last', 5.5, 'then', NULL);
-INSERT INTO items VALUES (1, 1, 'tea', 1), (2, 2, 'jam', 2);
-INSERT INTO products VALUES ('tea', 2.5, x'00ff'), ('jam', 4, NULL);
-INSERT INTO stock VALUES ('north', 'tea', 5), ('south', 'tea', 7), ('north', 'jam', 1);
-INSERT INTO log VALUES ('open', 1), ('open', 1), ('shut', 2);
-INSERT INTO profiles VALUES (1, 'likes tea');
-"""
+from .kiosk import Kiosk, open_kiosk
+from .shop import SHOP, execute
 
 Build: TypeAlias = Callable[[str], Path]
 After: TypeAlias = Callable[..., Path]
@@ -60,7 +36,7 @@ def build(tmp_path: Path) -> Build:
 
     def run(sql: str) -> Path:
         path = tmp_path / f"built {next(numbers)}?#%.db"
-        _execute(path, sql)
+        execute(path, sql)
         return path
 
     return run
@@ -80,7 +56,7 @@ def after(shop: Path, tmp_path: Path) -> After:
     def run(sql: str, start: Path = shop) -> Path:
         path = tmp_path / f"after{next(numbers)}.db"
         shutil.copy(start, path)
-        _execute(path, sql)
+        execute(path, sql)
         return path
 
     return run
@@ -118,13 +94,28 @@ def judge(shop: Path) -> Judge:
     return run
 
 
+@pytest.fixture
+def calendars(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Closes the connections that a world's clock keeps for as long as its process lives."""
+    with ExitStack() as stack:
+        connect = clock.connect_to_sqlite
+
+        def connect_for_now(*arguments: Any, **options: Any) -> sqlite3.Connection:
+            return stack.enter_context(closing(connect(*arguments, **options)))
+
+        monkeypatch.setattr(clock, "connect_to_sqlite", connect_for_now)
+        yield
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def kiosk(worlds: Path) -> AsyncIterator[Kiosk]:
+    """A server's verification over the toy world, one per test module."""
+    async with open_kiosk(worlds) as opened:
+        yield opened
+
+
 def _learned(start: Path, gold: Path | tuple[Path, Path]) -> dict[str, Any]:
     runs = gold if isinstance(gold, tuple) else (gold, gold)
     expectation = run_job(expectation_job(initial=start, finals=runs))
     assert "error" not in expectation, expectation
     return expectation
-
-
-def _execute(path: Path, sql: str) -> None:
-    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        connection.executescript(f"PRAGMA synchronous = OFF; BEGIN; {sql}; COMMIT")

@@ -4,31 +4,29 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import pytest
 
-from subworlds.scenarios import clock
 from subworlds.verifiers.claim import Claim, FunctionFailed, call_function, imports_of
 from subworlds.verifiers.job import run_job
 from subworlds.verifiers.verdict import Verdict
 from subworlds.verifiers.wire import decode_verdict
 
-After: TypeAlias = Callable[..., Path]
+from .shop import CLOCK
 
-CLOCK = "2026-03-01T09:00:00+00:00"
+After: TypeAlias = Callable[..., Path]
 
 
 def called(code: str, answer: str | None = "three") -> str:
-    return call_function(code, "verify", "/first", "/final", answer, CLOCK)
+    return call_function(code, "verify", "/first", "/final", answer, CLOCK.isoformat())
 
 
 def claimed(first: Path, final: Path, claim: Claim) -> Verdict:
     common = {"initial": str(first), "final": str(final), "expected_answer": None, "answer": None}
-    return decode_verdict(run_job({"kind": "python", "claim": claim, **common}))
+    return decode_verdict(run_job({"kind": "python", "claim": lambda: claim, **common}))
 
 
 @pytest.mark.parametrize(
@@ -90,19 +88,6 @@ def test_what_the_code_raises_is_told_with_its_line(code: str, told: str) -> Non
         called(code)
     assert told in str(failed.value)
     assert len(str(failed.value)) <= 500
-
-
-@pytest.fixture
-def calendars(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Closes the connections that a world's clock keeps for as long as its process lives."""
-    with ExitStack() as stack:
-        connect = clock.connect_to_sqlite
-
-        def connect_for_now(*arguments: Any, **options: Any) -> sqlite3.Connection:
-            return stack.enter_context(closing(connect(*arguments, **options)))
-
-        monkeypatch.setattr(clock, "connect_to_sqlite", connect_for_now)
-        yield
 
 
 @pytest.mark.usefixtures("calendars")

@@ -18,6 +18,8 @@ from subworlds.verifiers.job import run_job
 from subworlds.verifiers.verdict import Verdict
 from subworlds.verifiers.wire import decode_verdict, sql_job
 
+from .shop import CLOCK
+
 After: TypeAlias = Callable[..., Path]
 Build: TypeAlias = Callable[[str], Path]
 Judge: TypeAlias = Callable[..., Verdict]
@@ -49,7 +51,7 @@ def test_changed_definitions_are_never_complete(trick: str, shop: Path, after: A
     final = after(RENAME + trick)
     by_state = judge(final, after(RENAME))
     check = SqlCheck((ASSERTION,), unchanged=frozenset())
-    by_sql = decode_verdict(run_job(sql_job(check, None, initial=shop, final=final, given=None)))
+    by_sql = decode_verdict(run_job(sql_job(check, None, initial=shop, final=final, given=None, clock=CLOCK)))
     assert (by_state.outcome, by_sql.outcome) == ("incomplete", "incomplete")
     assert {change.table for change in by_state.receipt.collateral} == {"sqlite_schema"}
     assert {change.table for change in by_sql.receipt.forbidden} == {"sqlite_schema"}
@@ -138,7 +140,7 @@ def test_damaged_first_database_is_the_verifiers_error(shop: Path, after: After,
     first.write_bytes(content[: len(content) // 2])
     check = SqlCheck((ASSERTION,), unchanged=frozenset())
     for initial in (first, tmp_path / "missing.db"):
-        found = run_job(sql_job(check, None, initial=initial, final=shop, given=None))
+        found = run_job(sql_job(check, None, initial=initial, final=shop, given=None, clock=CLOCK))
         assert "the first database is damaged" in found["error"]
 
 

@@ -14,6 +14,8 @@ from subworlds.verifiers.sqlcheck import AssertionUnreadable, first_failure
 from subworlds.verifiers.verdict import Verdict
 from subworlds.verifiers.wire import decode_verdict, sql_job
 
+from .shop import CLOCK
+
 After: TypeAlias = Callable[..., Path]
 
 RENAME = "UPDATE customers SET name = 'Eve' WHERE id = 3;"
@@ -27,7 +29,9 @@ def asserted(first: Path, final: Path, sql: str, *equals: Sequence[Any]) -> str 
 def judged(
     first: Path, final: Path, check: SqlCheck, expected: Answer | None = None, given: str | None = None
 ) -> Verdict:
-    return decode_verdict(run_job(sql_job(check, expected, initial=first, final=final, given=given)))
+    return decode_verdict(
+        run_job(sql_job(check, expected, initial=first, final=final, given=given, clock=CLOCK))
+    )
 
 
 @pytest.mark.parametrize(
@@ -105,7 +109,9 @@ def test_endless_assertion_is_stopped(shop: Path) -> None:
 
 def test_unreadable_assertion_is_a_verifier_error(shop: Path) -> None:
     check = SqlCheck((SqlAssertion("SELEKT", ()),), unchanged=frozenset())
-    assert "SELEKT" in run_job(sql_job(check, None, initial=shop, final=shop, given=None))["error"]
+    assert (
+        "SELEKT" in run_job(sql_job(check, None, initial=shop, final=shop, given=None, clock=CLOCK))["error"]
+    )
 
 
 def test_complete_where_all_hold_and_nothing_else_changed(shop: Path, after: After) -> None:

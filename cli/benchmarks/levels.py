@@ -1,4 +1,4 @@
-"""The real server and the real client, measured from the client's side."""
+"""Many sessions alive at once: the memory they take, and calls among them."""
 
 from __future__ import annotations
 
@@ -19,16 +19,6 @@ _SESSIONS = 3
 """The generation of the sessions below the server: zygote, template, session."""
 
 
-async def measure_episodes(subject: Subject, options: ServerOptions, plan: Plan) -> Figures:
-    """Latencies of one client, of simultaneous resets, and whole episodes per second of a few clients."""
-    async with server(options) as (url, _):
-        return {
-            **await _one_client(url, subject, plan),
-            **await _bursts(url, subject, plan),
-            **await _throughput(url, subject, plan),
-        }
-
-
 async def measure_level(sessions: int, subject: Subject, options: ServerOptions, plan: Plan) -> Figures:
     """Memory of so many live sessions, and the latency of calls among them."""
     _raise_descriptor_limit()
@@ -43,40 +33,6 @@ async def measure_level(sessions: int, subject: Subject, options: ServerOptions,
         memory[f"memory_all_{sessions}"] = _memory_of_all(process, sessions)
         rate = await _load(live, sessions, subject, plan)
         return {**memory, **rate, f"call_among_{sessions}": watch.figures()["call_among"]}
-
-
-async def _one_client(url: str, subject: Subject, plan: Plan) -> Figures:
-    watch = Stopwatch()
-    script = subject.script(plan.episode_calls)
-    async with players(url, 1, subject, watch) as (player,):
-        await player.reset("template")
-        await player.list_tools()
-        await player.done("done_first")
-        for _ in range(plan.episodes):
-            await player.episode(script)
-    return watch.figures()
-
-
-async def _bursts(url: str, subject: Subject, plan: Plan) -> Figures:
-    watch = Stopwatch()
-    async with players(url, plan.burst, subject, watch) as burst:
-        for _ in range(plan.bursts):
-            await spread(burst, lambda player: player.reset("reset_burst"), at_once=plan.burst)
-    return watch.figures()
-
-
-async def _throughput(url: str, subject: Subject, plan: Plan) -> Figures:
-    script = subject.script(plan.episode_calls)
-
-    async def play(player: Player) -> None:
-        for _ in range(plan.rounds):
-            await player.episode(script)
-
-    async with players(url, plan.clients, subject, Stopwatch()) as several:
-        start = time.perf_counter()
-        await spread(several, play, at_once=plan.clients)
-        elapsed = time.perf_counter() - start
-    return {"episodes": Figure.once(plan.clients * plan.rounds / elapsed)}
 
 
 async def _load(live: Sequence[Player], sessions: int, subject: Subject, plan: Plan) -> Figures:
