@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
 from ..envs.models import CallTool
-from ..scenarios.task import Answer, Task
+from ..scenarios.task import Task
 from ..training.agents import GoldAgent
+from ..verifiers.answer import answer_text
 from .failure import BadInput
 
 
@@ -23,10 +22,3 @@ def gold_agent(task: Task) -> GoldAgent:
         )
     calls = [CallTool(tool_name=call.tool, arguments=dict(call.arguments)) for call in task.solution]
     return GoldAgent(calls, None if task.answer is None else answer_text(task.answer))
-
-
-def answer_text(answer: Answer) -> str:
-    """The answer as an agent says it: a number or a text as such, a list as a JSON array."""
-    if answer.kind == "text":
-        return str(answer.value)
-    return json.dumps(answer.value, ensure_ascii=False)

@@ -185,6 +185,55 @@ def demo(allow_unconfined: AllowUnconfined = False) -> None:
 
 
 @app.command()
+def generate(
+    world: Annotated[
+        str,
+        typer.Argument(metavar="WORLD", help="A world's name, or the path of its folder, with generator.py."),
+    ],
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            min=0, help="Another seed, other tasks. Without it: the one noted in scenario.json, or 1."
+        ),
+    ] = None,
+    count: Annotated[
+        int | None,
+        typer.Option(min=1, help="How many tasks. Without it: as many as noted in scenario.json, or 45."),
+    ] = None,
+    template: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Draw only from this template.")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the task lines (or the seed) here; - for stdout."),
+    ] = None,
+    write: Annotated[
+        bool,
+        typer.Option(
+            "--write",
+            help="Put the tasks into the world's tasks.jsonl, after those written by hand and in place of "
+            "those generated before, and note seed and count in scenario.json.",
+        ),
+    ] = False,
+    seed_rows: Annotated[
+        bool,
+        typer.Option(
+            "--seed-rows", help="Write the world's seed.sql from the generator's rows; draw no tasks."
+        ),
+    ] = False,
+    pack: Packs = None,
+    as_json: AsJson = False,
+    allow_unconfined: AllowUnconfined = False,
+) -> None:
+    """Draw tasks from a world's generator and play each. Without --write or --out it only reports."""
+    from .generate import GenerateOptions
+    from .generate import generate as run
+
+    options = GenerateOptions(world, seed, count, template, out, write, seed_rows)
+    run(_worlds(pack, allow_unconfined, allow_lost_rows=False), options, as_json=as_json)
+
+
+@app.command()
 def bench(
     scenario: Annotated[
         str | None, typer.Option(metavar="SCENARIO", help="Measure this world. Without it: one that suits.")

@@ -11,6 +11,7 @@ import contextlib
 import importlib
 import os
 import sys
+import sysconfig
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -31,6 +32,20 @@ def library_entries() -> tuple[str, ...]:
         for folder in library_folders()
         for entry in Path(folder).iterdir()
         if entry.name not in _NO_LIBRARY and not _OURS.is_relative_to(entry.resolve())
+    )
+
+
+def standard_library() -> tuple[str, ...]:
+    """What lies in the standard library's folders, each module and package by itself; nothing installed.
+
+    Modules import others late (`datetime.strptime` imports `_strptime`), and then they must be readable.
+    """
+    folders = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib")}
+    return tuple(
+        str(entry)
+        for folder in sorted(folders)
+        for entry in sorted(Path(folder).iterdir())
+        if entry.name not in _NO_LIBRARY
     )
 
 

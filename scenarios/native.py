@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 
 from .draft import Draft
-from .fields import Fields, Place, expected, filled, text
-from .files import read_json, read_json_lines, read_text
+from .fields import Place
+from .files import read_json_lines, read_text
+from .native_about import ABOUT, About, read_about
 from .native_tasks import read_task
 from .pythontext import UnparsableCode, parse_python, reserved_operations
 from .sqltext import UnclosedText, split_statements
-from .task import DEFAULT_CLOCK, JSON, Scenario, Statement, Task
+from .task import Scenario, Statement, Task
 
-ABOUT, SCHEMA, SEED, APP, TASKS = "scenario.json", "schema.sql", "seed.sql", "app.py", "tasks.jsonl"
+SCHEMA, SEED, APP, TASKS = "schema.sql", "seed.sql", "app.py", "tasks.jsonl"
 FILES = (ABOUT, SCHEMA, SEED, APP, TASKS)
 """The anatomy of a scenario: what each folder must hold."""
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
-_TIME = "a time such as '2026-03-01T09:00:00Z'"
 _IGNORED_FOLDERS = re.compile(r"\..*|__pycache__")
 
 
@@ -41,10 +39,10 @@ def read_pack(path: Path) -> Draft:
     return draft
 
 
-def read_scenario(path: Path) -> Draft:
-    """The one scenario whose folder is `path`."""
+def read_scenario(path: Path, *, tasks: bool = True) -> Draft:
+    """The one scenario whose folder is `path`; without its tasks, which may then be missing, if so asked."""
     draft = Draft()
-    _ScenarioFolder(path, draft).read()
+    _ScenarioFolder(path, draft).read(tasks=tasks)
     return draft
 
 
@@ -57,15 +55,6 @@ def _folders(path: Path, place: Place) -> list[Path] | None:
     return [folder for folder in found if not _IGNORED_FOLDERS.fullmatch(folder.name)]
 
 
-@dataclass(frozen=True, slots=True)
-class _About:
-    """What scenario.json says."""
-
-    title: str
-    description: str
-    clock: datetime
-
-
 class _ScenarioFolder:
     """Reads one scenario and its tasks into a draft."""
 
@@ -74,16 +63,17 @@ class _ScenarioFolder:
         self._draft = draft
         self._name = Path(os.path.abspath(path)).name  # `.` has a name, too
 
-    def read(self) -> None:
+    def read(self, *, tasks: bool = True) -> None:
         if not _NAME.fullmatch(self._name):
             self._place().report(
                 "the folder's name is the scenario's: expected small letters, digits and _, a letter first"
             )
-        about = self._about()
+        about = read_about(self._path / ABOUT, self._name, self._place(ABOUT))
         schema = self._statements(SCHEMA)
         seed = self._statements(SEED)
         app = self._app()
-        self._tasks()
+        if tasks:
+            self._tasks(about)
         if about is None or schema is None or seed is None or app is None:
             return
         self._draft.scenarios[self._name] = Scenario(
@@ -103,24 +93,6 @@ class _ScenarioFolder:
     def _shown(self, file: str) -> str:
         """The file's name in what the world reports later: the same wherever the pack lies."""
         return f"{self._name}/{file}"
-
-    def _about(self) -> _About | None:
-        fields = read_json(self._path / ABOUT, self._place(ABOUT))
-        if fields is None:
-            return None
-        fields.only(("name", "title", "description", "clock"))
-        self._check_name(fields)
-        title = fields.required("title", filled)
-        description = fields.required("description", filled)
-        clock = fields.optional("clock", _clock)
-        if title is None or description is None:
-            return None
-        return _About(title, description, clock or DEFAULT_CLOCK)
-
-    def _check_name(self, fields: Fields) -> None:
-        name = fields.required("name", filled)
-        if name is not None and name != self._name:
-            expected(f"the folder's name {self._name!r}", name, fields.place.key("name"))
 
     def _statements(self, file: str) -> tuple[Statement, ...] | None:
         place = self._place(file)
@@ -154,16 +126,25 @@ class _ScenarioFolder:
             place.at_line(line).report(f"operation_id {name!r} is reserved: no tool can have this name")
         return source
 
-    def _tasks(self) -> None:
+    def _tasks(self, about: About | None) -> None:
         place = self._place(TASKS)
         before = len(self._draft.problems)
         lines: dict[str, int | None] = {}
+        generated = 0
         for index, fields in enumerate(read_json_lines(self._path / TASKS, place)):
+            generated += "template" in fields
             task = read_task(fields, self._name, index, self._path)
             if task is not None:
                 self._keep(task, fields.place, lines)
         if not lines and len(self._draft.problems) == before:
             place.report("has no tasks")
+        if about is not None and about.generated is not None:
+            self._check_count(about.generated.count, generated)
+
+    def _check_count(self, said: int, found: int) -> None:
+        if said != found:
+            place = self._place(ABOUT).key("generated").key("count")
+            place.report(f"is {said}, but {TASKS} has {found} lines with a 'template': generate them again")
 
     def _keep(self, task: Task, place: Place, lines: dict[str, int | None]) -> None:
         if task.id in lines:
@@ -171,18 +152,3 @@ class _ScenarioFolder:
             return
         lines[task.id] = place.line
         self._draft.tasks[task.id] = task
-
-
-def _clock(value: JSON, place: Place) -> datetime | None:
-    written = text(value, place)
-    if written is None:
-        return None
-    try:
-        clock = datetime.fromisoformat(written)
-    except ValueError:
-        expected(_TIME, written, place)
-        return None
-    if clock.tzinfo is None:
-        expected(f"{_TIME}, with its zone", written, place)
-        return None
-    return clock

@@ -24,7 +24,7 @@ from .fields import (
 from .native_checks import read_check, tool_calls
 from .task import JSON, Answer, Check, Difficulty, StateCheck, Task
 
-_FIELDS = ("id", "prompt", "difficulty", "split", "tags", "solution", "answer", "verify")
+_FIELDS = ("id", "prompt", "difficulty", "split", "tags", "solution", "answer", "verify", "template")
 _SLUG = re.compile(r"[a-z0-9][a-z0-9_-]*")
 _DIFFICULTIES: tuple[Difficulty, ...] = ("easy", "medium", "hard")
 
@@ -37,6 +37,7 @@ def read_task(fields: Fields, scenario: str, index: int, folder: Path) -> Task |
     difficulty = _difficulty(fields)
     split = fields.optional("split", _slug)
     tags = fields.optional("tags", array(filled))
+    template = fields.optional("template", _slug)
     solution = fields.optional("solution", tool_calls)
     answer = fields.optional("answer", _answer)
     check = _check(fields, folder)
@@ -55,6 +56,7 @@ def read_task(fields: Fields, scenario: str, index: int, folder: Path) -> Task |
         difficulty,
         split or "train",
         tags or (),
+        template,
     )
 
 

@@ -128,3 +128,5 @@ class Task:
     difficulty: Difficulty | None = None
     split: str = "train"
     tags: tuple[str, ...] = ()
+    template: str | None = None
+    """The template of the world's generator that it was drawn from; None where it was written by hand."""

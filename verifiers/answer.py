@@ -51,6 +51,13 @@ def matches(expected: Answer, given: str | None) -> bool:
             return _is_list(text, list(expected.value), ordered=expected.ordered)
 
 
+def answer_text(answer: Answer) -> str:
+    """The answer as an agent says it: a number or a text as such, a list as a JSON array."""
+    if answer.kind == "text":
+        return str(answer.value)
+    return json.dumps(answer.value, ensure_ascii=False)
+
+
 def _is_number(text: str, expected: Any, tolerance: float = 0.0) -> bool:
     found = set(_numbers(text))
     wanted = _decimal(str(expected))

@@ -5,13 +5,11 @@ from __future__ import annotations
 import ast
 import inspect
 import sys
-import sysconfig
 import traceback
 import types
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, cast
 
 from .world_time import world_time
@@ -19,7 +17,6 @@ from .world_time import world_time
 _NEVER_IMPORTED = frozenset(
     {"antigravity", "this", "turtle", "turtledemo", "idlelib", "tkinter", "webbrowser"}
 )
-_NO_LIBRARY = frozenset({"site-packages", "dist-packages"})
 _MODULE = "verifier"
 _FILE = f"{_MODULE}.py"
 
@@ -63,20 +60,6 @@ def call_function(code: str, name: str, first: str, final: str, answer: str | No
             raise
         except BaseException as error:  # the author's code may raise anything: its failure, not ours
             raise FunctionFailed(_describe(error)) from error
-
-
-def standard_library() -> tuple[str, ...]:
-    """What lies in the standard library's folders, each module and package by itself; nothing installed.
-
-    Modules import others late (`datetime.strptime` imports `_strptime`), and then they must be readable.
-    """
-    folders = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib")}
-    return tuple(
-        str(entry)
-        for folder in sorted(folders)
-        for entry in sorted(Path(folder).iterdir())
-        if entry.name not in _NO_LIBRARY
-    )
 
 
 def _imported(node: ast.AST) -> Iterator[str]:

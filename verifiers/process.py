@@ -25,7 +25,8 @@ from ..sandbox.confinement import Confinement, Limits, confine, enter_child, sil
 from ..sandbox.messages import Message
 from ..sandbox.seccomp import Profile
 from ..sandbox.timezones import time_zone_folders
-from .claim import Claim, FunctionFailed, call_function, imports_of, standard_library
+from ..scenarios.imports import standard_library
+from .claim import Claim, FunctionFailed, call_function, imports_of
 from .database import writable_uri
 from .job import run_job
 from .rehearsal import rehearse

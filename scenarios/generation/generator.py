@@ -1,0 +1,157 @@
+"""A world's generator.py, seen from outside: read, run in a confined process, and its answer checked."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TypeAlias
+
+from ...sandbox import SandboxError, Zygote, require_confinement
+from ...sandbox.errand import AnswerTooLong, run_errand
+from ..errors import Problem
+from ..fields import Place
+from ..files import read_text
+from ..task import JSON
+
+GENERATOR = "generator.py"
+
+SeedRow: TypeAlias = tuple[str, list[str], list[JSON]]
+"""Table, columns, values."""
+TakenTask: TypeAlias = tuple[str, JSON, JSON]
+"""Prompt, solution and answer of a task that is there already."""
+
+_ZYGOTE = "subworlds.scenarios.generation.process"
+_MOST_ANSWER_BYTES = 64 * 1024 * 1024
+
+
+class GeneratorError(Exception):
+    """A world's generator.py cannot be used. Says where and why."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("\n".join(map(str, self.problems)))
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratorLimits:
+    """What one run of a generator may use."""
+
+    draw_s: float = 10.0
+    """One draw from one template."""
+    load_s: float = 30.0
+    """Loading the module; producing all rows."""
+    wall_s: float = 300.0
+    cpu_seconds: int = 240
+    memory_bytes: int = 1024 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class DrawOrder:
+    """Which tasks to draw."""
+
+    seed: int
+    count: int
+    template: str | None = None
+    """Only from this one."""
+    taken: tuple[TakenTask, ...] = ()
+    """Tasks whose prompts and golds are not to be drawn again."""
+
+
+class Generators:
+    """Owns the zygote that generators are forked from. An async context manager."""
+
+    def __init__(self, *, allow_unconfined: bool = False, limits: GeneratorLimits | None = None) -> None:
+        self._allow_unconfined = allow_unconfined
+        self._limits = limits or GeneratorLimits()
+        self._enforced = True
+        self._zygote: Zygote
+
+    async def __aenter__(self) -> Generators:
+        """Raises SandboxError where generators cannot be confined and nobody accepted that."""
+        try:
+            require_confinement()
+        except SandboxError:
+            if not self._allow_unconfined:
+                raise
+            self._enforced = False
+        self._zygote = await Zygote.start(_ZYGOTE)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._zygote.stop()
+
+    async def rows(self, folder: Path, clock: datetime) -> list[SeedRow]:
+        """The seed rows of the world in `folder`, in insertion order.
+
+        Raises:
+            GeneratorError: the generator is missing, fails, or yields what is no row.
+            SandboxError: its process could not be had.
+        """
+        answer = await self._ask(folder, clock, {})
+        return [(table, columns, values) for table, columns, values in answer["rows"]]
+
+    async def drafts(
+        self, folder: Path, clock: datetime, database: Path, order: DrawOrder
+    ) -> list[dict[str, JSON]]:
+        """Drafts over the seeded `database`, not more than asked for, fewer where there are no more.
+
+        Each has template, difficulty, tags, split, prompt, solution, answer and verify; what they hold is not
+        checked beyond being JSON. Raises as `rows` does.
+        """
+        answer = await self._ask(folder, clock, {"database": _absolute(database), **asdict(order)})
+        return list(answer["drafts"])
+
+    async def _ask(self, folder: Path, clock: datetime, wanted: Mapping[str, Any]) -> dict[str, Any]:
+        file = folder / GENERATOR
+        request = {
+            **asdict(self._limits),
+            **wanted,
+            "source": _source(file),
+            "file": str(file),
+            "folder": _absolute(folder),
+            "clock": clock.isoformat(),
+            "enforced": self._enforced,
+        }
+        answer = await self._run(file, json.dumps(request).encode())
+        if "failed" in answer:
+            failed = answer["failed"]
+            raise GeneratorError([Problem(str(file), failed["line"], failed["field"], failed["reason"])])
+        return answer
+
+    async def _run(self, file: Path, request: bytes) -> dict[str, Any]:
+        try:
+            answer = await run_errand(
+                self._zygote, request, wall_s=self._limits.wall_s, most_bytes=_MOST_ANSWER_BYTES
+            )
+            return dict(json.loads(answer))
+        except TimeoutError as error:
+            raise _failed(file, f"did not end within {self._limits.wall_s:g} s") from error
+        except AnswerTooLong as error:
+            raise _failed(file, f"produced {error}") from error
+        except (OSError, ValueError, TypeError, RecursionError) as error:
+            reason = "its process ended without an answer (out of memory or CPU time, or the code ended it)"
+            raise _failed(file, reason) from error
+
+
+def _source(file: Path) -> str:
+    problems: list[Problem] = []
+    source = read_text(file, Place(problems, str(file)))
+    if source is None:
+        raise GeneratorError(problems)
+    return source
+
+
+def _absolute(path: Path) -> str:
+    """As the process sees it, which works elsewhere."""
+    return os.path.abspath(path)
+
+
+def _failed(file: Path, reason: str) -> GeneratorError:
+    return GeneratorError([Problem(str(file), None, None, reason)])

@@ -1,0 +1,1 @@
+BREADS = ("rye", "spelt", "white", "walnut")
