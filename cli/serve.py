@@ -65,6 +65,7 @@ def _ready_line(url: str, catalog: Catalog) -> str:
 def _manager_settings(worlds: Worlds, options: ServeOptions) -> ManagerSettings:
     return replace(
         worlds.manager_settings(),
+        warm=True,
         capacity=options.capacity,
         idle_timeout_s=options.idle_timeout_s,
         prefork=options.prefork,

@@ -41,7 +41,10 @@ class Worlds:
     def manager_settings(self) -> ManagerSettings:
         """How to run the worlds of a command that plays few of them."""
         return ManagerSettings(
-            prefork=0, allow_unconfined=self.allow_unconfined, allow_lost_rows=self.allow_lost_rows
+            prefork=0,
+            warm=False,
+            allow_unconfined=self.allow_unconfined,
+            allow_lost_rows=self.allow_lost_rows,
         )
 
     @asynccontextmanager

@@ -24,12 +24,17 @@ class WorldClock:
     """Replaces the time that this process sees. One per process."""
 
     def __init__(self, start: datetime) -> None:
-        self._travel = time_machine.travel(start.astimezone(UTC), tick=False)
+        self._start = start.astimezone(UTC)
+        self._travel = time_machine.travel(self._start, tick=False)
         self._traveller = self._travel.start()
 
     def shift(self, seconds: float) -> None:
         """Move the clock forward by `seconds`."""
         self._traveller.shift(timedelta(seconds=seconds))
+
+    def reset(self) -> None:
+        """Go back to the start."""
+        self._traveller.move_to(self._start)
 
     def stop(self) -> None:
         """Give the process its real time back."""

@@ -44,6 +44,8 @@ class ManagerSettings:
     """Idle sessions kept ready per scenario in use."""
     templates: int = 32
     """Templates kept warm; the least recently used one without sessions goes first."""
+    warm: bool = True
+    """Call every tool once in a template before sessions are forked from it; see warming.py."""
     limits: SessionLimits = field(default_factory=SessionLimits)
     allow_unconfined: bool = False
     """Run worlds without confinement where the machine cannot confine them."""
@@ -285,6 +287,7 @@ class ScenarioManager:
             cpu_seconds=self.settings.limits.cpu_seconds,
             enforced=self.enforced,
             allow_lost_rows=self.settings.allow_lost_rows,
+            warm=self.settings.warm,
         )
         self._templates[scenario.name] = template
         return template

@@ -38,6 +38,7 @@ from .scenario_file import REPORT_FILE, SNAPSHOT_FILE, SPEC_FILE, decode_scenari
 from .snapshot import build_snapshot
 from .task import Scenario
 from .toolset import endpoints_of
+from .warming import WarmUp
 from .world import World, WorldApp, describe
 from .world_server import WorldServer
 
@@ -81,11 +82,13 @@ class _Template:
         self.folder = Path(self._folders[0])
         self._enforced = bool(request["enforced"])
         self._allow_lost_rows = bool(request["allow_lost_rows"])
+        self._warm = bool(request["warm"])
         spec = self.folder / SPEC_FILE
         self._scenario = decode_scenario(json.loads(spec.read_text()))
         spec.unlink()
         self._app: WorldApp
         self._clock: WorldClock
+        self._cold: str | None = "nobody asked for more"
 
     def prepare(self) -> dict[str, Any]:
         """Build the world. Returns the report for the server: tools, or the problems that stop it."""
@@ -103,6 +106,7 @@ class _Template:
         return {
             "tools": [dataclasses.asdict(endpoint.tool) for endpoint in self._app.endpoints.values()],
             "notes": [dataclasses.astuple(note) for note in notes],
+            "cold": self._cold,
         }
 
     def _confine(self) -> None:
@@ -122,7 +126,8 @@ class _Template:
         seed_chance(0)
         notes = list(build_snapshot(self._scenario, building, allow_lost_rows=self._allow_lost_rows))
         _database.use(building)
-        fastapi = _execute_app(self._scenario)
+        module = _execute_app(self._scenario)
+        fastapi = _find_app(module, self._scenario)
         endpoints, fatal, lost = endpoints_of(fastapi, self._scenario.app_file)
         if fatal:
             raise ScenarioError(self._scenario.name, fatal)
@@ -131,6 +136,9 @@ class _Template:
         self._app = WorldApp(fastapi, endpoints, _has_hooks(fastapi))
         if self._app.has_hooks:
             self._run_hooks(building)
+            self._cold = "it has start-up hooks"
+        elif self._warm:
+            self._cold = WarmUp(self._app, module, _database, self._clock, building).warm()
         os.rename(building, self.folder / SNAPSHOT_FILE)
         return notes + lost
 
@@ -183,7 +191,7 @@ def _require_single_thread(scenario: Scenario) -> None:
         raise ScenarioError(scenario.name, [Problem(scenario.app_file, None, None, reason)])
 
 
-def _execute_app(scenario: Scenario) -> FastAPI:
+def _execute_app(scenario: Scenario) -> types.ModuleType:
     module = types.ModuleType("world_app")
     module.__file__ = scenario.app_file
     sys.modules[module.__name__] = module
@@ -195,7 +203,7 @@ def _execute_app(scenario: Scenario) -> FastAPI:
     finally:
         if os.getpid() != process:
             os._exit(0)  # the app forked: there is one template
-    return _find_app(module, scenario)
+    return module
 
 
 def _find_app(module: types.ModuleType, scenario: Scenario) -> FastAPI:

@@ -57,6 +57,8 @@ class Template:
         self.tools = tuple(Tool(**tool) for tool in report["tools"])
         self.notes = tuple(Problem(*note) for note in report["notes"])
         """What was lost or left out when the world was built, though it starts."""
+        self.cold: str | None = report["cold"]
+        """Why its sessions start cold: what the app keeps outside its database. None if they start warm."""
         self.checkers = {tool.name: ArgumentChecker(tool) for tool in self.tools}
         self.snapshot = folders[0] / SNAPSHOT_FILE
         self.snapshot.chmod(0o400)
@@ -158,6 +160,7 @@ async def build_template(
     cpu_seconds: int,
     enforced: bool,
     allow_lost_rows: bool,
+    warm: bool,
 ) -> Template:
     """Fork a template from the zygote and have it build the scenario's world.
 
@@ -175,6 +178,7 @@ async def build_template(
                 "folders": [str(folder) for folder in folders],
                 "enforced": enforced,
                 "allow_lost_rows": allow_lost_rows,
+                "warm": warm,
             }
             process = ProcessHandle(await zygote.control.fork(request, [theirs.fileno()]), zygote.pid)
         report = await _read_report(scenario, control, folders[0])

@@ -104,6 +104,10 @@ class World:
             for endpoint in self.app.endpoints.values()
         ]
 
+    def close(self) -> None:
+        """Close the event loop. The database stays as it is."""
+        self._loop.close()
+
     async def _enter_lifespan(self) -> dict[str, Any]:
         fastapi = self.app.fastapi
         state = await self._lifespan.enter_async_context(fastapi.router.lifespan_context(fastapi))

@@ -207,6 +207,14 @@ def look() -> str:
 """
 
 
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def writers() -> AsyncIterator[Worlds]:
+    """A world that writes to its channel. Not warmed up: it would write to its template's."""
+    writer = make_scenario(WRITER, name="writer")
+    async with open_worlds(writer, settings=replace(SETTINGS, warm=False)) as opened:
+        yield opened
+
+
 @pytest.mark.parametrize(
     ("text", "times"),
     [
@@ -227,13 +235,12 @@ def look() -> str:
     ],
 )
 async def test_a_world_that_sends_anything_but_its_answer_is_cut_off(
-    worlds: Worlds, text: str, times: int
+    writers: Worlds, text: str, times: int
 ) -> None:
-    worlds.scenarios.setdefault("writer", make_scenario(WRITER, name="writer"))
-    session = await worlds.start("writer")
+    session = await writers.start("writer")
     kind, _ = await fail(session, "write", text=text, times=times)
     assert kind is FailureKind.WORLD_CRASHED
     assert not session.alive
-    bystander = await worlds.start("writer")
+    bystander = await writers.start("writer")
     assert await ask(bystander, "look") == "seen"
     await asyncio.gather(session.close(), bystander.close())
