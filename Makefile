@@ -8,7 +8,7 @@ INSTALLED_TEST := $(VENV)/.installed-test
 export PYTHONSAFEPATH := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: setup demo test check format bench clean
+.PHONY: setup demo test check format manifest bench clean
 
 setup: $(INSTALLED_TEST)
 
@@ -38,6 +38,9 @@ check: setup
 format: setup
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+manifest: $(INSTALLED)
+	$(BIN)/python tests/docs/manifest.py
 
 bench: $(INSTALLED)
 	@$(BIN)/subworlds bench

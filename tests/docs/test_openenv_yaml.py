@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 import tomllib
-from collections import Counter
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -26,9 +25,8 @@ from openenv.validation.runtime.collector import collect_runtime_evidence
 from openenv.validation.runtime.contracts import RuntimePlan, RuntimeReset, load_runtime_plan
 from openenv.validation.types import CheckStatus
 
-from subworlds.scenarios.pack import BUILTIN_PACKS, Catalog
-
 from .conftest import ROOT
+from .manifest import counted_tasks, refreshed
 
 OPENENV = Path(sys.executable).with_name("openenv")
 
@@ -99,8 +97,15 @@ def test_whole_episode_keeps_to_the_published_schema_and_counts_its_steps(
 
 
 def test_declared_tasks_are_those_of_the_built_in_packs() -> None:
-    tasks = Catalog.load([BUILTIN_PACKS]).tasks.values()
-    assert manifest().capabilities.declared_task_count == Counter(task.split for task in tasks)
+    stale = "openenv.yaml is stale: run `make manifest`"
+    assert manifest().capabilities.declared_task_count == counted_tasks(), stale
+
+
+def test_stale_counts_are_brought_up_to_date_and_nothing_else_is_touched() -> None:
+    current = (ROOT / "openenv.yaml").read_text()
+    train = f"train: {counted_tasks()['train']}\n"
+    assert train in current
+    assert refreshed(current.replace(train, "train: 7\n")) == current
 
 
 def test_name_and_version_are_those_of_the_package() -> None:

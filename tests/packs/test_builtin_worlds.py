@@ -8,6 +8,7 @@ import re
 import runpy
 import shutil
 import sqlite3
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
@@ -28,7 +29,9 @@ JSON: TypeAlias = Any
 Dump: TypeAlias = dict[str, list[tuple[JSON, ...]]]
 
 PACKS = Path(__file__).parents[2] / "scenarios" / "packs"
-WORLDS = ("clinic", "library", "shop")
+WORLDS = tuple(sorted(path.parent.name for path in PACKS.glob("*/scenario.json")))
+GROWN = tuple(name for name in WORLDS if (PACKS / name / "generator.py").exists())
+"""Worlds of the full size, with tasks that are generated."""
 RESERVED = {"done", "verify", "reset", "step", "state", "close"}
 
 
@@ -117,7 +120,7 @@ class World:
 def dump(file: Path) -> Dump:
     with closing(sqlite3.connect(file)) as db:
         tables = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-        return {table: db.execute(f"SELECT * FROM {table} ORDER BY id").fetchall() for table in tables}
+        return {table: sorted(db.execute(f'SELECT * FROM "{table}"'), key=repr) for table in tables}
 
 
 def changed_tables(world: World) -> set[str]:
@@ -160,6 +163,28 @@ def test_world_is_large_enough(world: World) -> None:
     assert sum(map(len, rows.values())) >= 150
     assert len(world.tools) >= 14
     assert len(tasks_of(world.name)) >= 12
+
+
+@pytest.mark.parametrize("name", GROWN)
+def test_grown_world_has_the_full_anatomy(name: str, worlds: dict[str, World]) -> None:
+    rows, tools, tasks = dump(worlds[name].initial), worlds[name].tools, tasks_of(name)
+    assert len(rows) >= 6
+    assert sum(map(len, rows.values())) >= 300
+    assert len(tools) >= 15
+    assert "read_policy" in tools
+    assert 6 <= len(rows["policy"]) <= 12
+    assert len(tasks) >= 45
+    assert len({task["template"] for task in tasks if "template" in task}) >= 14
+    assert {task["difficulty"] for task in tasks} == {"easy", "medium", "hard"}
+    assert min(Counter(task["split"] for task in tasks).values()) >= 2
+
+
+@pytest.mark.parametrize("name", GROWN)
+def test_no_two_tasks_of_a_grown_world_share_a_prompt_or_a_gold(name: str) -> None:
+    tasks = tasks_of(name)
+    golds = {json.dumps([task["solution"], task.get("answer")], sort_keys=True) for task in tasks}
+    assert len({task["prompt"].casefold() for task in tasks}) == len(tasks)
+    assert len(golds) == len(tasks)
 
 
 def test_seed_has_no_dangling_references(world: World) -> None:
