@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +13,7 @@ from rich.table import Table
 from ..scenarios.errors import ScenarioError
 from ..scenarios.manager import ScenarioManager
 from ..scenarios.pack import Catalog
-from ..scenarios.task import Scenario
+from ..scenarios.task import ScenarioEntry
 from .failure import CommandFailed
 from .screen import counted, screen
 from .worlds import Worlds, tell_repairs
@@ -39,8 +40,11 @@ class WorldRow:
         return row if self.error is None else {**row, "error": self.error}
 
 
-def list_worlds(worlds: Worlds, *, as_json: bool) -> None:
-    """Start every world once and list it.
+def list_worlds(worlds: Worlds, *, start: bool, as_json: bool) -> None:
+    """List every world; start it once, or take the word of an index for how many tools it has.
+
+    Args:
+        start: start those as well of which there is an index.
 
     Raises:
         BadInput: unreadable packs.
@@ -48,7 +52,7 @@ def list_worlds(worlds: Worlds, *, as_json: bool) -> None:
     """
     catalog = worlds.catalog()
     tell_repairs(catalog)
-    rows = asyncio.run(_rows(worlds, catalog))
+    rows = _rows(worlds, catalog, start)
     if as_json:
         print(json.dumps([row.to_json() for row in rows], indent=2, ensure_ascii=False))
     else:
@@ -59,24 +63,33 @@ def list_worlds(worlds: Worlds, *, as_json: bool) -> None:
         raise CommandFailed(f"{reasons}\n{len(broken)} of {counted(len(rows), 'world')} cannot start.")
 
 
-async def _rows(worlds: Worlds, catalog: Catalog) -> list[WorldRow]:
+def _rows(worlds: Worlds, catalog: Catalog, start: bool) -> list[WorldRow]:
+    entries = catalog.scenario_entries.values()
+    to_start = [entry for entry in entries if start or entry.tools is None]
+    started = asyncio.run(_start(worlds, catalog, to_start)) if to_start else {}
+    return [started.get(entry.name) or _row(catalog, entry, entry.tools) for entry in entries]
+
+
+async def _start(worlds: Worlds, catalog: Catalog, entries: Iterable[ScenarioEntry]) -> dict[str, WorldRow]:
     slots = asyncio.Semaphore(_AT_ONCE)
     async with worlds.running(catalog) as manager:
 
-        async def row(scenario: Scenario) -> WorldRow:
+        async def row(entry: ScenarioEntry) -> WorldRow:
             async with slots:
-                return await _row(manager, catalog, scenario)
+                return await _started_row(manager, catalog, entry)
 
-        return await asyncio.gather(*map(row, catalog.scenarios.values()))
+        return {row.name: row for row in await asyncio.gather(*map(row, entries))}
 
 
-async def _row(manager: ScenarioManager, catalog: Catalog, scenario: Scenario) -> WorldRow:
-    tasks = len(catalog.tasks_of(scenario.name))
+async def _started_row(manager: ScenarioManager, catalog: Catalog, entry: ScenarioEntry) -> WorldRow:
     try:
-        tools = len(await manager.tools(scenario.name))
+        return _row(catalog, entry, len(await manager.tools(entry.name)))
     except ScenarioError as error:
-        return WorldRow(scenario.name, scenario.title, None, tasks, str(error))
-    return WorldRow(scenario.name, scenario.title, tools, tasks)
+        return _row(catalog, entry, None, str(error))
+
+
+def _row(catalog: Catalog, entry: ScenarioEntry, tools: int | None, error: str | None = None) -> WorldRow:
+    return WorldRow(entry.name, entry.title, tools, len(catalog.entries_of(entry.name)), error)
 
 
 def _table(rows: list[WorldRow]) -> Table:

@@ -5,10 +5,13 @@ What each command does lies in a module of its own, imported when the command ru
 
 from __future__ import annotations
 
+import os
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -66,10 +69,28 @@ class AgentName(StrEnum):
 def main() -> None:
     """Run the command; exit with 0, with 2 for input that cannot be used, with 1 for other failures."""
     try:
-        app(prog_name="subworlds")
+        with _without_gradio():
+            app(prog_name="subworlds")
     except CommandFailed as failure:
         print(f"subworlds: {failure}", file=sys.stderr)
         sys.exit(failure.exit_code)
+
+
+@contextmanager
+def _without_gradio() -> Generator[None]:
+    """Let OpenEnv find no gradio: it goes without its web interface, which we do not serve.
+
+    Importing gradio would take longer, and more memory, than all the rest of a server together.
+    """
+    modules: dict[str, Any] = sys.modules
+    if "gradio" in modules:
+        yield
+        return
+    modules["gradio"] = None
+    try:
+        yield
+    finally:
+        del modules["gradio"]
 
 
 @app.command()
@@ -127,14 +148,22 @@ def serve(
 @app.command("list")
 def list_command(
     pack: Packs = None,
+    start: Annotated[
+        bool,
+        typer.Option("--start", help="Start the worlds of AWM folders, too: minutes for a thousand of them."),
+    ] = False,
     as_json: AsJson = False,
     allow_unconfined: AllowUnconfined = False,
     allow_lost_rows: AllowLostRows = False,
 ) -> None:
-    """List the worlds, with how many tools and tasks each has. Starts each once, so a broken one shows."""
+    """List the worlds, with how many tools and tasks each has.
+
+    Starts each once, so a broken one shows; but the tools of AWM worlds are counted in their source, unless
+    --start is given.
+    """
     from .list_worlds import list_worlds
 
-    list_worlds(_worlds(pack, allow_unconfined, allow_lost_rows), as_json=as_json)
+    list_worlds(_worlds(pack, allow_unconfined, allow_lost_rows), start=start, as_json=as_json)
 
 
 @app.command()
@@ -264,6 +293,13 @@ def bench(
 def _worlds(pack: list[Path] | None, allow_unconfined: bool, allow_lost_rows: bool) -> Worlds:
     from .worlds import Worlds
 
+    cache = _cache_folder()
     if not pack:
-        return Worlds(allow_unconfined=allow_unconfined, allow_lost_rows=allow_lost_rows)
-    return Worlds(tuple(pack), allow_unconfined, allow_lost_rows)
+        return Worlds(allow_unconfined=allow_unconfined, allow_lost_rows=allow_lost_rows, cache=cache)
+    return Worlds(tuple(pack), allow_unconfined, allow_lost_rows, cache)
+
+
+def _cache_folder() -> Path:
+    """$XDG_CACHE_HOME/subworlds, or ~/.cache/subworlds. A relative path does not count (XDG says so)."""
+    home = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    return (home if home.is_absolute() else Path(os.path.expanduser("~/.cache"))) / "subworlds"

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from ..scenarios.errors import ScenarioError
 from ..scenarios.pack import Catalog
-from ..scenarios.task import Scenario, Task
+from ..scenarios.task import Scenario, TaskEntry
 from ..scenarios.tool import Tool
 from .failure import CommandFailed
 from .screen import WIDTH, counted, screen
@@ -30,7 +30,7 @@ def show_world(worlds: Worlds, name: str, *, as_json: bool) -> None:
     """
     catalog = worlds.catalog()
     scenario = find_scenario(catalog, name)
-    tasks = catalog.tasks_of(scenario.name)
+    tasks = catalog.entries_of(scenario.name)
     tools = asyncio.run(_tools(worlds, catalog, scenario))
     if as_json:
         print(json.dumps(_to_json(scenario, tools, tasks), indent=2, ensure_ascii=False))
@@ -46,7 +46,7 @@ async def _tools(worlds: Worlds, catalog: Catalog, scenario: Scenario) -> tuple[
             raise CommandFailed(str(error)) from error
 
 
-def _to_json(scenario: Scenario, tools: tuple[Tool, ...], tasks: tuple[Task, ...]) -> dict[str, Any]:
+def _to_json(scenario: Scenario, tools: tuple[Tool, ...], tasks: tuple[TaskEntry, ...]) -> dict[str, Any]:
     return {
         "name": scenario.name,
         "title": scenario.title,
@@ -68,7 +68,9 @@ def _to_json(scenario: Scenario, tools: tuple[Tool, ...], tasks: tuple[Task, ...
     }
 
 
-def _print(console: Console, scenario: Scenario, tools: tuple[Tool, ...], tasks: tuple[Task, ...]) -> None:
+def _print(
+    console: Console, scenario: Scenario, tools: tuple[Tool, ...], tasks: tuple[TaskEntry, ...]
+) -> None:
     console.print(Text(f"{scenario.title} ({scenario.name})", style="bold"))
     console.print(scenario.description)
     console.print(Text(f"\n{counted(len(tools), 'tool')}", style="bold"))

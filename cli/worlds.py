@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..sandbox import SandboxError, require_confinement
-from ..scenarios.errors import PackError, UnknownScenario, UnknownTask
+from ..scenarios.awm import AwmReading
+from ..scenarios.errors import PackError, Problem, ScenarioError, UnknownScenario, UnknownTask
 from ..scenarios.manager import ManagerSettings, ScenarioManager
 from ..scenarios.pack import BUILTIN_PACKS, Catalog
 from ..scenarios.task import Scenario, Task
 from .failure import BadInput, CommandFailed
 from .screen import counted
+
+_MOST_TOLD = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +29,8 @@ class Worlds:
     """Run worlds and verifiers without confinement where the machine cannot confine them."""
     allow_lost_rows: bool = False
     """Start AWM worlds without the seed rows that fail."""
+    cache: Path | None = None
+    """Folder that keeps what would take long to find out again. It may be deleted at any time."""
 
     def catalog(self) -> Catalog:
         """All packs, read.
@@ -34,7 +39,7 @@ class Worlds:
             BadInput: with every problem in every pack.
         """
         try:
-            return Catalog.load(self.packs)
+            return Catalog.load(self.packs, AwmReading(self.cache, tell=_tell))
         except PackError as error:
             raise BadInput(_listed(error)) from error
 
@@ -79,11 +84,14 @@ def find_task(catalog: Catalog, task_id: str) -> Task:
 
     Raises:
         BadInput: there is none; names those that come close.
+        CommandFailed: its pack has changed while we worked on it.
     """
     try:
         return catalog.task(task_id)
     except UnknownTask as error:
         raise BadInput(f"{error}\nSee `subworlds show SCENARIO` for the tasks of a world.") from error
+    except ScenarioError as error:
+        raise CommandFailed(str(error)) from error
 
 
 def find_scenario(catalog: Catalog, name: str) -> Scenario:
@@ -91,20 +99,33 @@ def find_scenario(catalog: Catalog, name: str) -> Scenario:
 
     Raises:
         BadInput: there is none; names those that come close.
+        CommandFailed: its pack has changed while we worked on it.
     """
     try:
         return catalog.scenario(name)
     except UnknownScenario as error:
         raise BadInput(f"{error}\nSee `subworlds list` for the worlds there are.") from error
+    except ScenarioError as error:
+        raise CommandFailed(str(error)) from error
 
 
 def tell_repairs(catalog: Catalog) -> None:
-    """Say on stderr what was mended and what was left out while the packs were read."""
+    """Say on stderr what was mended and what was left out while the packs were read; of many, the first."""
     for pack in catalog.packs:
-        for problem in pack.repairs:
-            print(f"repaired: {problem}", file=sys.stderr)
-        for problem in pack.left_out:
-            print(f"left out: {problem}", file=sys.stderr)
+        _tell_each("repaired", pack.repairs)
+        _tell_each("left out", pack.left_out)
+
+
+def _tell_each(what: str, problems: Sequence[Problem]) -> None:
+    for problem in problems[:_MOST_TOLD]:
+        _tell(f"{what}: {problem}")
+    if len(problems) > _MOST_TOLD:
+        rest = len(problems) - _MOST_TOLD
+        _tell(f"{what}: {rest} more; `subworlds import-awm` reports them all, scenario by scenario")
+
+
+def _tell(line: str) -> None:
+    print(line, file=sys.stderr)
 
 
 def _listed(error: PackError) -> str:

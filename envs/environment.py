@@ -8,7 +8,7 @@ from typing import Any
 from openenv.core.env_server.interfaces import Environment
 from openenv.core.env_server.types import EnvironmentMetadata
 
-from ..scenarios.task import Task
+from ..scenarios.task import TaskEntry
 from .episode import Episode, EpisodeRefused, EpisodeService, TaskChoice
 from .models import (
     CallTool,
@@ -220,7 +220,7 @@ def _read_choice(unknown: dict[str, Any], **options: Any) -> TaskChoice:
     return TaskChoice(**checked)
 
 
-def _card(task: Task, index: int) -> TaskCard:
+def _card(task: TaskEntry, index: int) -> TaskCard:
     return TaskCard(
         id=task.id,
         index=index,

@@ -16,7 +16,7 @@ from ..scenarios.errors import ScenarioError, UnknownScenario, UnknownTask
 from ..scenarios.manager import ScenarioManager, ServerFull
 from ..scenarios.pack import Catalog
 from ..scenarios.session import Session, WorldCrashed
-from ..scenarios.task import Task
+from ..scenarios.task import Task, TaskEntry
 from ..scenarios.tool import ToolResult
 from ..verifiers.service import Verification
 from ..verifiers.verdict import Verdict
@@ -48,7 +48,7 @@ class TaskChoice:
         """The task that is meant.
 
         Raises:
-            EpisodeRefused: there is none such, or the choice contradicts itself.
+            EpisodeRefused: there is none such, the choice contradicts itself, or its pack has changed.
         """
         try:
             return self._find(catalog)
@@ -56,6 +56,8 @@ class TaskChoice:
             raise EpisodeRefused(ErrorType.UNKNOWN_SCENARIO, str(error)) from error
         except UnknownTask as error:
             raise EpisodeRefused(ErrorType.UNKNOWN_TASK, str(error)) from error
+        except ScenarioError as error:
+            raise EpisodeRefused(ErrorType.SCENARIO_ERROR, str(error)) from error
 
     def _find(self, catalog: Catalog) -> Task:
         if self.task is not None:
@@ -64,24 +66,24 @@ class TaskChoice:
         if not candidates:
             raise EpisodeRefused(ErrorType.UNKNOWN_TASK, f"there is no task in {where}")
         if self.index is None:
-            return candidates[self.seed % len(candidates)]
+            return catalog.task(candidates[self.seed % len(candidates)].id)
         if not 0 <= self.index < len(candidates):
             message = f"{where} has {len(candidates)} tasks, counted from 0; there is no task {self.index}"
             raise EpisodeRefused(ErrorType.UNKNOWN_TASK, message)
-        return candidates[self.index]
+        return catalog.task(candidates[self.index].id)
 
     def _named(self, catalog: Catalog, task_id: str) -> Task:
         task = catalog.task(task_id)
-        if self.scenario is not None and catalog.scenario(self.scenario).name != task.scenario:
+        if self.scenario is not None and catalog.scenario_entry(self.scenario).name != task.scenario:
             message = f"task '{task_id}' belongs to scenario '{task.scenario}', not to '{self.scenario}'"
             raise EpisodeRefused(ErrorType.INVALID_REQUEST, message)
         return task
 
-    def _candidates(self, catalog: Catalog) -> tuple[tuple[Task, ...], str]:
-        tasks = tuple(catalog.tasks.values())
+    def _candidates(self, catalog: Catalog) -> tuple[tuple[TaskEntry, ...], str]:
+        tasks = tuple(catalog.task_entries.values())
         places: list[str] = []
         if self.scenario is not None:
-            tasks = catalog.tasks_of(catalog.scenario(self.scenario).name)
+            tasks = catalog.entries_of(self.scenario)
             places.append(f"scenario '{self.scenario}'")
         if self.split is not None:
             tasks = tuple(task for task in tasks if task.split == self.split)

@@ -16,7 +16,3 @@ class Draft:
     tasks: dict[str, Task] = field(default_factory=dict[str, Task])
     problems: list[Problem] = field(default_factory=list[Problem])
     """Each of them stops the whole pack."""
-    repairs: list[Problem] = field(default_factory=list[Problem])
-    """What was mended."""
-    left_out: list[Problem] = field(default_factory=list[Problem])
-    """Scenarios and tasks that the rest of the pack goes without, and why."""

@@ -40,28 +40,40 @@ def read_json(path: Path, place: Place) -> Fields | None:
 
 def read_json_lines(path: Path, place: Place) -> Iterator[Fields]:
     """The JSON object of each line that is not blank; a line that holds none is reported and skipped."""
-    for number, line in _lines(path, place):
-        here = place.at_line(number)
-        content = _decoded(line, here)
-        if content and not content.isspace():
-            fields = _json_object(content, here)
-            if fields is not None:
-                yield fields
+    for _, _, fields in locate_json_lines(path, place):
+        yield fields
 
 
-def _lines(path: Path, place: Place) -> Iterator[tuple[int, bytes]]:
+def locate_json_lines(path: Path, place: Place) -> Iterator[tuple[int, int, Fields]]:
+    """As read_json_lines, with the bytes before each line and the bytes it has."""
+    for number, offset, line in _lines(path, place):
+        fields = read_json_line(line, place.at_line(number))
+        if fields is not None:
+            yield offset, len(line), fields
+
+
+def read_json_line(line: bytes, place: Place) -> Fields | None:
+    """The JSON object of one line; None if the line is blank, or holds none (reported)."""
+    content = _decoded(line, place)
+    return _json_object(content, place) if content and not content.isspace() else None
+
+
+def _lines(path: Path, place: Place) -> Iterator[tuple[int, int, bytes]]:
+    """Each line with its number, from 1, and the bytes before it."""
     if _size(path, place) is None:
         return
     try:
         with path.open("rb") as file:
-            number = 0
+            number, offset = 0, 0
             while line := file.readline(MAX_BYTES + 1):
                 number += 1
                 if len(line) > MAX_BYTES:
                     place.at_line(number).report(f"is longer than {MAX_BYTES} bytes")
                     _skip_line(file, line)
+                    offset = file.tell()
                 else:
-                    yield number, line
+                    yield number, offset, line
+                    offset += len(line)
     except OSError as error:
         place.report(_unreadable(error))
 

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from .awm import is_awm_folder, read_awm_folder
+from .awm import AwmFolder, AwmReading, is_awm_folder
 from .draft import Draft
 from .errors import PackError, Problem, UnknownScenario, UnknownTask
 from .native import is_scenario, read_pack, read_scenario
+from .on_demand import OnDemand
 from .spelling import closest, unknown
-from .task import Scenario, Task
+from .task import Scenario, ScenarioEntry, Task, TaskEntry
 
 BUILTIN_PACKS = Path(__file__).parent / "packs"
 
@@ -25,37 +26,65 @@ class Pack:
 
     path: Path
     scenarios: Mapping[str, Scenario]
-    """By name, in the order of the folder."""
+    """By name, in the order of the folder. Those of an AWM folder are read when they are asked for."""
     tasks: Mapping[str, Task]
-    """By id, in the order of the folder."""
+    """By id, in the order of the folder. Those of an AWM folder are read when they are asked for."""
+    scenario_entries: Mapping[str, ScenarioEntry]
+    """What is known of each scenario without reading it."""
+    task_entries: Mapping[str, TaskEntry]
+    """What is known of each task without reading it."""
     repairs: tuple[Problem, ...] = ()
     """What was mended while reading (AWM)."""
     left_out: tuple[Problem, ...] = ()
     """Scenarios and tasks that the pack goes without because the generator left them unfinished (AWM)."""
 
     @classmethod
-    def load(cls, path: Path) -> Pack:
+    def load(cls, path: Path, awm: AwmReading | None = None) -> Pack:
         """Reads a native pack, a native scenario or an AWM folder. Raises PackError, with all problems."""
+        if is_awm_folder(path) and not is_scenario(path):
+            return cls._load_awm(path, awm or AwmReading())
         draft = _read(path)
         if draft.problems:
             raise PackError(dict.fromkeys(draft.problems))
-        return cls(path, draft.scenarios, draft.tasks, tuple(draft.repairs), tuple(draft.left_out))
+        scenarios = {name: _entry(scenario) for name, scenario in draft.scenarios.items()}
+        tasks = {task.id: task.entry for task in draft.tasks.values()}
+        return cls(path, draft.scenarios, draft.tasks, scenarios, tasks)
+
+    @classmethod
+    def _load_awm(cls, path: Path, reading: AwmReading) -> Pack:
+        folder = AwmFolder(path, reading)
+        index = folder.index
+        if index.problems:
+            raise PackError(index.problems)
+        return cls(
+            path,
+            folder.scenarios,
+            folder.tasks,
+            folder.scenario_entries,
+            folder.task_entries,
+            index.repairs,
+            index.left_out,
+        )
 
 
 @dataclass(frozen=True)
 class Catalog:
-    """Several packs together, without two scenarios or two tasks of the same name."""
+    """Several packs together, without two scenarios or two tasks of the same name.
+
+    Looking up a scenario or a task of an AWM folder reads it, and raises ScenarioError if the folder is no
+    longer what it was.
+    """
 
     packs: tuple[Pack, ...]
 
     @classmethod
-    def load(cls, paths: Iterable[Path]) -> Catalog:
+    def load(cls, paths: Iterable[Path], awm: AwmReading | None = None) -> Catalog:
         """Raises PackError with all that is wrong in all packs."""
         packs: list[Pack] = []
         problems: list[Problem] = []
         for path in paths:
             try:
-                packs.append(Pack.load(path))
+                packs.append(Pack.load(path, awm))
             except PackError as error:
                 problems += error.problems
         problems += _clashes(packs)
@@ -65,17 +94,33 @@ class Catalog:
 
     @cached_property
     def scenarios(self) -> Mapping[str, Scenario]:
-        return {name: scenario for pack in self.packs for name, scenario in pack.scenarios.items()}
+        homes = {name: pack.scenarios for pack in self.packs for name in pack.scenarios}
+        return OnDemand(homes, lambda name: homes[name][name], kept=0)
 
     @cached_property
     def tasks(self) -> Mapping[str, Task]:
-        return {task_id: task for pack in self.packs for task_id, task in pack.tasks.items()}
+        homes = {task_id: pack.tasks for pack in self.packs for task_id in pack.tasks}
+        return OnDemand(homes, lambda task_id: homes[task_id][task_id], kept=0)
+
+    @cached_property
+    def scenario_entries(self) -> Mapping[str, ScenarioEntry]:
+        """What is known of each scenario without reading it."""
+        return {name: entry for pack in self.packs for name, entry in pack.scenario_entries.items()}
+
+    @cached_property
+    def task_entries(self) -> Mapping[str, TaskEntry]:
+        """What is known of each task without reading it."""
+        return {task_id: entry for pack in self.packs for task_id, entry in pack.task_entries.items()}
 
     def scenario(self, name: str) -> Scenario:
         """Raises UnknownScenario, with the names that come close."""
-        if name not in self.scenarios:
-            raise UnknownScenario(unknown("scenario", name, self.scenarios))
+        self._require(name)
         return self.scenarios[name]
+
+    def scenario_entry(self, name: str) -> ScenarioEntry:
+        """What is known of a scenario. Raises UnknownScenario."""
+        self._require(name)
+        return self.scenario_entries[name]
 
     def task(self, task_id: str) -> Task:
         """Raises UnknownTask, with the ids that come close."""
@@ -84,39 +129,56 @@ class Catalog:
         return self.tasks[task_id]
 
     def tasks_of(self, scenario: str) -> tuple[Task, ...]:
-        """The tasks of a scenario, in order. Raises UnknownScenario."""
-        return self._tasks_by_scenario[self.scenario(scenario).name]
+        """The tasks of a scenario, in order, read whole. Raises UnknownScenario."""
+        return tuple(self.tasks[entry.id] for entry in self.entries_of(scenario))
+
+    def entries_of(self, scenario: str) -> tuple[TaskEntry, ...]:
+        """The entries of a scenario's tasks, in order. Raises UnknownScenario."""
+        self._require(scenario)
+        return self._entries_by_scenario[scenario]
 
     def splits(self) -> tuple[str, ...]:
         """The splits that have tasks: train, validation, test, then others by name."""
-        present = {task.split for task in self.tasks.values()}
-        usual = [split for split in _USUAL_SPLITS if split in present]
-        return (*usual, *sorted(present.difference(usual)))
+        usual = [split for split in _USUAL_SPLITS if split in self._entries_by_split]
+        return (*usual, *sorted(self._entries_by_split.keys() - set(usual)))
 
-    def tasks_in(self, split: str) -> tuple[Task, ...]:
+    def tasks_in(self, split: str) -> tuple[TaskEntry, ...]:
         """The tasks of a split, in the order of the packs; none if no task is in it."""
-        return tuple(task for task in self.tasks.values() if task.split == split)
+        return self._entries_by_split.get(split, ())
 
     @cached_property
-    def _tasks_by_scenario(self) -> Mapping[str, tuple[Task, ...]]:
-        found: dict[str, list[Task]] = {name: [] for name in self.scenarios}
-        for task in self.tasks.values():
-            found[task.scenario].append(task)
-        return {name: tuple(tasks) for name, tasks in found.items()}
+    def _entries_by_scenario(self) -> Mapping[str, tuple[TaskEntry, ...]]:
+        found: dict[str, list[TaskEntry]] = {name: [] for name in self.scenario_entries}
+        for entry in self.task_entries.values():
+            found[entry.scenario].append(entry)
+        return {name: tuple(entries) for name, entries in found.items()}
+
+    @cached_property
+    def _entries_by_split(self) -> Mapping[str, tuple[TaskEntry, ...]]:
+        found: dict[str, list[TaskEntry]] = {}
+        for entry in self.task_entries.values():
+            found.setdefault(entry.split, []).append(entry)
+        return {split: tuple(entries) for split, entries in found.items()}
+
+    def _require(self, scenario: str) -> None:
+        if scenario not in self.scenario_entries:
+            raise UnknownScenario(unknown("scenario", scenario, self.scenario_entries))
 
     def _ids_near(self, task_id: str) -> Iterable[str]:
         """Ids worth comparing, of all the thousands: those of the scenario it names, or nearly names."""
-        for scenario in closest(task_id.partition("/")[0], self.scenarios):
-            yield from (task.id for task in self.tasks_of(scenario))
+        for scenario in closest(task_id.partition("/")[0], self.scenario_entries):
+            yield from (entry.id for entry in self.entries_of(scenario))
 
 
 def _read(path: Path) -> Draft:
     if not path.is_dir():
         reason = "is not a folder" if path.exists() else "is missing: expected a folder with scenarios"
         return Draft(problems=[Problem(str(path), None, None, reason)])
-    if is_scenario(path):
-        return read_scenario(path)
-    return read_awm_folder(path) if is_awm_folder(path) else read_pack(path)
+    return read_scenario(path) if is_scenario(path) else read_pack(path)
+
+
+def _entry(scenario: Scenario) -> ScenarioEntry:
+    return ScenarioEntry(scenario.name, scenario.title, scenario.description)
 
 
 def _clashes(packs: Iterable[Pack]) -> Iterator[Problem]:
@@ -126,8 +188,7 @@ def _clashes(packs: Iterable[Pack]) -> Iterator[Problem]:
         for name in pack.scenarios:
             other = first.setdefault(name, pack)
             if other is not pack:
-                shared = sum(
-                    pack.tasks[task].scenario == name for task in pack.tasks.keys() & other.tasks.keys()
-                )
+                both = pack.task_entries.keys() & other.task_entries.keys()
+                shared = sum(pack.task_entries[task].scenario == name for task in both)
                 reason = f"scenario {name!r} is in {other.path} already, with {shared} of its task ids"
                 yield Problem(str(pack.path), None, None, reason)

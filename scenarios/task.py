@@ -108,7 +108,49 @@ class PythonCheck:
     function: str
 
 
-Check: TypeAlias = StateCheck | SqlCheck | PythonCheck
+@dataclass(frozen=True, slots=True)
+class JudgeCheck:
+    """A language model judges, on evidence: what the author's function finds, and what changed."""
+
+    code: str | None = None
+    """The author's code, or None: the judge sees what changed and no more."""
+    function: str = ""
+    """`(initial_db_path, final_db_path, final_answer) -> dict`: the evidence. Its `result`, if it has one,
+    is what the code itself thinks."""
+    criteria: str = ""
+    """What makes the task complete, in the author's words, if the prompt does not say it all."""
+
+
+Check: TypeAlias = StateCheck | SqlCheck | PythonCheck | JudgeCheck
+
+
+CheckKind: TypeAlias = Literal["state", "sql", "python", "judge"]
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioEntry:
+    """What a catalog knows of a scenario without reading it whole."""
+
+    name: str
+    title: str
+    description: str
+    tools: int | None = None
+    """How many tools its app seems to have; None where only its start can tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskEntry:
+    """What a catalog knows of a task without reading it whole; the fields are those of Task."""
+
+    id: str
+    scenario: str
+    index: int
+    prompt: str
+    kind: CheckKind
+    """What kind of check it has."""
+    difficulty: Difficulty | None = None
+    split: str = "train"
+    tags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,3 +172,25 @@ class Task:
     tags: tuple[str, ...] = ()
     template: str | None = None
     """The template of the world's generator that it was drawn from; None where it was written by hand."""
+
+    @property
+    def entry(self) -> TaskEntry:
+        """What a catalog lists of it."""
+        return TaskEntry(
+            self.id,
+            self.scenario,
+            self.index,
+            self.prompt,
+            _KINDS[type(self.check)],
+            self.difficulty,
+            self.split,
+            self.tags,
+        )
+
+
+_KINDS: Mapping[type[Check], CheckKind] = {
+    StateCheck: "state",
+    SqlCheck: "sql",
+    PythonCheck: "python",
+    JudgeCheck: "judge",
+}

@@ -21,7 +21,7 @@ from ..scenarios.clock import TICK_S
 from ..scenarios.errors import ScenarioError
 from ..scenarios.manager import ScenarioManager, ServerFull
 from ..scenarios.session import WorldCrashed
-from ..scenarios.task import PythonCheck, SqlCheck, StateCheck, Task, ToolCall
+from ..scenarios.task import JudgeCheck, PythonCheck, SqlCheck, StateCheck, Task, ToolCall
 from .verdict import Verdict
 from .wire import decode_verdict, expectation_job, python_job, sql_job, state_job
 
@@ -134,6 +134,8 @@ class Verification:
             case PythonCheck() as check:
                 clock = self._clock(task, calls)
                 return python_job(check, task.answer, initial=initial, final=final, given=answer, clock=clock)
+            case JudgeCheck():
+                raise VerifierFailed(f"task '{task.id}' needs a judge, and none is configured")
 
     def _clock(self, task: Task, calls: int) -> datetime:
         """The world's time after that many calls."""

@@ -32,6 +32,14 @@ class Command(Protocol):
     def __call__(self, *arguments: str | Path) -> Ran: ...
 
 
+@pytest.fixture(autouse=True)
+def cache(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache of the test's own."""
+    folder = tmp_path_factory.mktemp("cache")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
+    return folder / "subworlds"
+
+
 @pytest.fixture
 def subworlds(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
     def run(*arguments: str | Path) -> Ran:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
 
-from .task import Statement
+from ..task import Statement
 
 _ESCAPED = re.compile(r"\\'")
 _INSIDE_WORD = re.compile(r"(?<=\w)'(?=\w)")
