@@ -65,16 +65,25 @@ def stable(value: Any) -> str:
     return json.dumps(value, sort_keys=True, ensure_ascii=False)
 
 
-def without_moves(changes: Sequence[Change], content: Callable[[Row], str]) -> list[Change]:
-    """`changes` of rows known only by content, less those that took a content away and put it back."""
-    gone = Counter(content(change.before) for change in changes if change.before is not None)
-    come = Counter(content(change.after) for change in changes if change.after is not None)
+def without_moves(
+    changes: Sequence[Change], before: Callable[[Row], str], after: Callable[[Row], str]
+) -> list[Change]:
+    """`changes` of rows known only by content, less those that took a content away and put it back.
+
+    Args:
+        before, after: the content of a row of the first and of the final database.
+    """
+    contents = [
+        after(change.after) if change.after is not None else before(change.before or {}) for change in changes
+    ]
+    told = list(zip(changes, contents, strict=True))
+    gone = Counter(content for change, content in told if change.after is None)
+    come = Counter(content for change, content in told if change.after is not None)
     moved = {"delete": gone & come, "insert": gone & come}
     kept: list[Change] = []
-    for change in changes:
-        same = content(change.before or change.after or {})
-        if moved[change.kind][same]:
-            moved[change.kind][same] -= 1
+    for change, content in told:
+        if moved[change.kind][content]:
+            moved[change.kind][content] -= 1
         else:
             kept.append(change)
     return kept
@@ -134,7 +143,7 @@ def _compare_table(connection: sqlite3.Connection, table: Table, found: Differen
             kept.extend(_read(table, kind, values))
         else:
             found.unread[table.name] += 1
-    found.changes.extend(kept if table.key else without_moves(kept, stable))
+    found.changes.extend(kept if table.key else without_moves(kept, stable, stable))
 
 
 def _rows_in_both(connection: sqlite3.Connection, table: Table) -> sqlite3.Cursor:

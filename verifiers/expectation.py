@@ -1,20 +1,25 @@
 """What a gold solution changes, learned from two runs of it under two clocks and two seeds.
 
-What differs between the runs follows the clock or chance, and is not the solution's doing: such columns are
-volatile, and their values do not count. Not so what refers to a row that the solution inserted: that is
-compared by what it refers to.
+What differs between the runs follows the clock or chance. What follows the clock must follow the clock of
+the episode that is judged (see volatile.py); what chance chose does not count. Not so what refers to a row
+that the solution inserted: that is compared by what it refers to.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from .changes import Difference, stable
 from .references import links_of, places_of_inserted
 from .schema import Table
 from .verdict import Change
+from .volatile import Pattern, pattern_of
+
+_MOST_PATTERNS = 100
+"""Ways in which the values of one column may follow the clock. No solution needs more."""
 
 
 class UnfitSolution(Exception):
@@ -22,8 +27,20 @@ class UnfitSolution(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class Runs:
+    """How the two runs of a solution were made."""
+
+    started: datetime
+    """The world's time at the start of the first run."""
+    shift_s: float
+    """How much later the second one started."""
+    calls: int
+    """How many calls each made."""
+
+
+@dataclass(frozen=True, slots=True)
 class Expectation:
-    """The changes that a solution makes, and the columns whose values do not count."""
+    """The changes that a solution makes, and the columns whose values do not count as they stand."""
 
     changes: tuple[Change, ...]
     """Updates hold whole rows, as in a Difference."""
@@ -31,9 +48,15 @@ class Expectation:
     """Table to columns. Of a volatile value only counts whether it is NULL."""
     erratic: dict[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
     """Table to columns that were NULL in one run and not in the other: they do not count at all."""
+    timed: dict[str, dict[str, tuple[Pattern, ...]]] = field(
+        default_factory=dict[str, dict[str, tuple[Pattern, ...]]]
+    )
+    """Table to column to what may stand there if not what stood there in the first run: a time that fits."""
+    calls: int = 0
+    """How many calls the solution has; each moved the world's clock by a second."""
 
 
-def learn(first: Difference, second: Difference) -> Expectation:
+def learn(first: Difference, second: Difference, runs: Runs) -> Expectation:
     """What two runs of one solution have in common.
 
     Raises:
@@ -42,17 +65,46 @@ def learn(first: Difference, second: Difference) -> Expectation:
     for run in (first, second):
         _check_fitness(run)
     linked = _Linked(first), _Linked(second)
-    differing = [
-        (change.table, column, None in values)
-        for change, other in _pairs(first, second)
-        for column, values in _differing(change, other).items()
-        if not (column in linked[0].columns(change) and column in linked[1].columns(other))
-    ]
+    columns: dict[tuple[str, str], _Column] = {}
+    for change, other in _pairs(first, second):
+        for name, values in _differing(change, other).items():
+            if not (name in linked[0].columns(change) and name in linked[1].columns(other)):
+                columns.setdefault((change.table, name), _Column()).add(values, runs)
     return Expectation(
         tuple(first.changes),
-        _by_table((table, column) for table, column, emptied in differing if not emptied),
-        _by_table((table, column) for table, column, emptied in differing if emptied),
+        _by_table(place for place, column in columns.items() if column.free and not column.emptied),
+        _by_table(place for place, column in columns.items() if column.emptied),
+        _timed(columns),
+        runs.calls,
     )
+
+
+@dataclass(slots=True)
+class _Column:
+    """What is known of a column whose values differ between the runs."""
+
+    emptied: bool = False
+    """Whether one run left NULL where the other left a value."""
+    free: bool = False
+    """Whether the clock does not explain its values."""
+    patterns: set[Pattern] = field(default_factory=set[Pattern])
+
+    def add(self, values: tuple[Any, Any], runs: Runs) -> None:
+        self.emptied |= None in values
+        if self.emptied or self.free:
+            return
+        pattern = pattern_of(*values, runs.shift_s, runs.started, runs.calls)
+        if pattern is not None:
+            self.patterns.add(pattern)
+        self.free = pattern is None or len(self.patterns) > _MOST_PATTERNS
+
+
+def _timed(columns: dict[tuple[str, str], _Column]) -> dict[str, dict[str, tuple[Pattern, ...]]]:
+    found: dict[str, dict[str, tuple[Pattern, ...]]] = {}
+    for (table, name), column in columns.items():
+        if not column.emptied and not column.free:
+            found.setdefault(table, {})[name] = tuple(sorted(column.patterns, key=repr))
+    return found
 
 
 def _check_fitness(run: Difference) -> None:

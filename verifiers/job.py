@@ -13,9 +13,9 @@ from .claim import Claim
 from .database import DamagedDatabase, FinalDatabaseError, FirstDatabaseError, open_pair
 from .expectation import UnfitSolution, learn
 from .sqlcheck import AssertionUnreadable, Territory, first_failure
-from .state import Match, Rules, asks_for_nothing, match
+from .state import Match, Rules, Window, asks_for_nothing, match
 from .verdict import Change, Receipt, Verdict
-from .wire import Job, decode_expectation, encode_expectation, encode_verdict, receipt
+from .wire import Job, decode_expectation, decode_runs, encode_expectation, encode_verdict, receipt
 from .world_time import world_time
 
 _ASKED_FOR_NOTHING = "an agent that does nothing would solve the task: it asks for no change and no answer"
@@ -48,7 +48,7 @@ def _learn(job: Job) -> dict[str, Any]:
         first, second = (_difference(job["initial"], final) for final in job["finals"])
     except DamagedDatabase as error:
         raise UnfitSolution(f"after the gold solution {error}") from error
-    return encode_expectation(learn(first, second))
+    return encode_expectation(learn(first, second, decode_runs(job["runs"])))
 
 
 def _judge_state(job: Job) -> Verdict:
@@ -57,7 +57,8 @@ def _judge_state(job: Job) -> Verdict:
     expectations = [decode_expectation(data) for data in job["expectations"]]
     if _answer_of(job) is None and any(asks_for_nothing(one, rules) for one in expectations):
         return Verdict("verifier_error", _ASKED_FOR_NOTHING)
-    best = min((match(one, actual, rules) for one in expectations), key=lambda found: found.distance)
+    window = Window(job["clock_offset_s"], job["clock_offset_s"] + job["calls"])
+    best = min((match(one, actual, rules, window) for one in expectations), key=lambda found: found.distance)
     return _verdict_of_match(best, actual, _answered(job))
 
 

@@ -6,14 +6,17 @@ import dataclasses
 import json
 import sqlite3
 from contextlib import closing
+from datetime import UTC, datetime
 
 from .changes import difference
-from .expectation import learn
-from .state import Rules, match
+from .expectation import Runs, learn
+from .state import Rules, Window, match
 from .wire import decode_expectation, encode_expectation, receipt
 
 _TIMES = 10
 """How often: Python rewrites the code it runs often for speed, and a fork had better find that done."""
+
+_RUNS = Runs(datetime(2026, 3, 1, tzinfo=UTC), 127.0, 1)
 
 _SCHEMA = """
 CREATE TABLE {where}.shelves (id INTEGER PRIMARY KEY, name TEXT NOT NULL, made_at TEXT);
@@ -44,6 +47,8 @@ def rehearse() -> None:
             connection.execute("ATTACH ':memory:' AS final")
             connection.executescript(_SCHEMA.format(where="main") + _SCHEMA.format(where="final") + _EPISODE)
             found = difference(connection)
-        expectation = decode_expectation(json.loads(json.dumps(encode_expectation(learn(found, found)))))
-        best = match(expectation, found, Rules(found.tables))
+        expectation = decode_expectation(
+            json.loads(json.dumps(encode_expectation(learn(found, found, _RUNS))))
+        )
+        best = match(expectation, found, Rules(found.tables), Window(0.0, 1.0))
         json.dumps(dataclasses.asdict(receipt(made=best.made, missing=best.missing)))

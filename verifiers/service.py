@@ -22,14 +22,19 @@ from ..scenarios.errors import ScenarioError
 from ..scenarios.manager import ScenarioManager, ServerFull
 from ..scenarios.session import WorldCrashed
 from ..scenarios.task import JudgeCheck, PythonCheck, SqlCheck, StateCheck, Task, ToolCall
+from .expectation import Runs
 from .verdict import Verdict
 from .wire import decode_verdict, expectation_job, python_job, sql_job, state_job
 
 _ZYGOTE = "subworlds.verifiers.process"
 _MAX_ANSWER_BYTES = 16 * 1024 * 1024
-_CLOCKS = ((1, 0.0), (2, 127.0))
-"""Seed and clock offset (s) of the two runs of a gold solution that tell volatile columns from the rest: far
-enough for every timestamp to differ, as it may between episodes, near enough for no deadline to pass."""
+_SHIFT_S = 127.0
+"""How much later the second of the two runs of a gold solution starts that tell volatile columns from the
+rest: far enough for every timestamp to differ, as it may between episodes, near enough for no deadline to
+pass."""
+
+_RUNS = ((1, 0.0), (2, _SHIFT_S))
+"""Seed and clock offset (s) of these runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +90,14 @@ class Verification:
         return None if self._zygote is None else self._zygote.pid
 
     async def verify(
-        self, task: Task, *, initial: Path, final: Path, answer: str | None, calls: int
+        self,
+        task: Task,
+        *,
+        initial: Path,
+        final: Path,
+        answer: str | None,
+        calls: int,
+        clock_offset_s: float = 0.0,
     ) -> Verdict:
         """Judge a finished episode. Never raises for what worlds and verifiers do.
 
@@ -93,10 +105,11 @@ class Verification:
             initial: the snapshot the session started from.
             final: the session's database; its process has ended.
             calls: how many calls the episode made; each moved the world's clock.
+            clock_offset_s: what the session was started with.
         """
         try:
             await self._seal(final)
-            job = await self._job(task, initial=initial, final=final, answer=answer, calls=calls)
+            job = await self._job(task, initial, final, answer, calls, clock_offset_s)
             return decode_verdict(await self._run(job))
         except DatabaseDamaged as error:
             return Verdict("world_error", str(error))
@@ -122,24 +135,32 @@ class Verification:
                 raise DatabaseDamaged(str(answer.get("reason")))
 
     async def _job(
-        self, task: Task, *, initial: Path, final: Path, answer: str | None, calls: int
+        self, task: Task, initial: Path, final: Path, answer: str | None, calls: int, clock_offset_s: float
     ) -> dict[str, Any]:
+        clock = self._start(task) + timedelta(seconds=clock_offset_s + calls * TICK_S)
         match task.check:
             case StateCheck() as check:
                 expectations = await self._expectations_of(task, check)
-                return state_job(check, expectations, task.answer, initial=initial, final=final, given=answer)
+                return state_job(
+                    check,
+                    expectations,
+                    task.answer,
+                    initial=initial,
+                    final=final,
+                    given=answer,
+                    calls=calls,
+                    clock_offset_s=clock_offset_s,
+                )
             case SqlCheck() as check:
-                clock = self._clock(task, calls)
                 return sql_job(check, task.answer, initial=initial, final=final, given=answer, clock=clock)
             case PythonCheck() as check:
-                clock = self._clock(task, calls)
                 return python_job(check, task.answer, initial=initial, final=final, given=answer, clock=clock)
             case JudgeCheck():
                 raise VerifierFailed(f"task '{task.id}' needs a judge, and none is configured")
 
-    def _clock(self, task: Task, calls: int) -> datetime:
-        """The world's time after that many calls."""
-        return self._manager.find_scenario(task.scenario).clock + timedelta(seconds=calls * TICK_S)
+    def _start(self, task: Task) -> datetime:
+        """The world's time at the start of an episode."""
+        return self._manager.find_scenario(task.scenario).clock
 
     async def _expectations_of(self, task: Task, check: StateCheck) -> list[dict[str, Any]]:
         """What the gold solution and each alternative change, learned once per task."""
@@ -180,7 +201,7 @@ class Verification:
         async with contextlib.AsyncExitStack() as stack:
             finals: list[Path] = []
             initial: Path | None = None
-            for seed, offset in _CLOCKS:
+            for seed, offset in _RUNS:
                 session = await self._manager.start_session(
                     task.scenario, seed=seed, clock_offset_s=offset, counted=False
                 )
@@ -196,7 +217,8 @@ class Verification:
                 finals.append(await session.finish())
                 await self._seal(finals[-1])
             assert initial is not None
-            return await self._run(expectation_job(initial=initial, finals=finals))
+            runs = Runs(self._start(task), _SHIFT_S, len(solution))
+            return await self._run(expectation_job(initial=initial, finals=finals, runs=runs))
 
     async def _run(self, job: Mapping[str, Any]) -> dict[str, Any]:
         """Run one job in a process of its own.

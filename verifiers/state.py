@@ -1,7 +1,8 @@
 """Whether an episode changed what a solution changes: fairly, row by row.
 
 Fair means: the numbers that SQLite gives to inserted rows do not count (surrogate keys), references to
-inserted rows are followed to what they refer to, and volatile columns count only as NULL or not.
+inserted rows are followed to what they refer to, and of what differs between two runs of the solution a time
+must fit the episode's own clock, while what chance chose counts only as NULL or not.
 """
 
 from __future__ import annotations
@@ -10,20 +11,23 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
+from ..scenarios.clock import TICK_S
 from .changes import SCHEMA_TABLE, Difference, stable, without_moves
 from .expectation import Expectation
 from .graph import Node, are_alike, colour_of, colours, refine
 from .references import Address, links_of, places_of_inserted
 from .schema import Table
 from .verdict import Change, Row
+from .volatile import Pattern, grouped
 
 Columns: TypeAlias = Mapping[str, frozenset[str]]
 """Table name to column names."""
 
 _NOTHING: frozenset[str] = frozenset()
 _VOLATILE = ["volatile"]
+_NOW = ["now"]
 _INSERTED = ["inserted"]
 """Marks that stand for a value. No value is a list, so that no row can hold one."""
 
@@ -45,6 +49,14 @@ class Rules:
 
 
 @dataclass(frozen=True, slots=True)
+class Window:
+    """How much later an episode may have done what the solution's first run did, in seconds."""
+
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
 class Match:
     """An episode's changes sorted by an expectation."""
 
@@ -58,12 +70,19 @@ class Match:
         return len(self.missing) + len(self.collateral)
 
 
-def match(expectation: Expectation, actual: Difference, rules: Rules) -> Match:
-    """Sort the changes of an episode into made, missing and collateral."""
-    reading = _Reading(rules, expectation)
-    wanted, found = reading.counted(expectation.changes), reading.counted(actual.changes)
+def match(expectation: Expectation, actual: Difference, rules: Rules, window: Window) -> Match:
+    """Sort the changes of an episode into made, missing and collateral.
+
+    Args:
+        window: from how much later the episode started to how much later it ended.
+    """
+    earliest = Window(window.low - expectation.calls * TICK_S, window.high)
+    times = _Times.of(expectation, earliest)
+    reading = _Reading(rules, expectation, times, _FIRST_RUN)
+    its_reading = _Reading(rules, expectation, times, earliest)
+    wanted, found = reading.counted(expectation.changes), its_reading.counted(actual.changes)
     wanted, found = _told_alike(wanted, found, rules), _told_alike(found, wanted, rules)
-    wanted_nodes, found_nodes = reading.graph(wanted), reading.graph(found)
+    wanted_nodes, found_nodes = reading.graph(wanted), its_reading.graph(found)
     refined_wanted, refined_found = refine(wanted_nodes), refine(found_nodes)
     if are_alike(refined_wanted, refined_found):
         return Match(tuple(found), (), ())
@@ -76,7 +95,48 @@ def match(expectation: Expectation, actual: Difference, rules: Rules) -> Match:
 
 def asks_for_nothing(expectation: Expectation, rules: Rules) -> bool:
     """Whether an agent that does nothing would meet the expectation."""
-    return not _Reading(rules, expectation).counted(expectation.changes)
+    reading = _Reading(rules, expectation, _Times.of(expectation, _FIRST_RUN), _FIRST_RUN)
+    return not reading.counted(expectation.changes)
+
+
+_FIRST_RUN = Window(0.0, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Times:
+    """The times that a solution left, those grouped that an episode's window does not tell apart."""
+
+    columns: Mapping[str, Mapping[str, tuple[tuple[Pattern, Any], ...]]]
+    """Table to column to patterns, each with the mark that stands for it."""
+
+    @classmethod
+    def of(cls, expectation: Expectation, window: Window) -> _Times:
+        return cls(
+            {
+                table: {
+                    column: tuple(zip(patterns, _marks(patterns, window), strict=True))
+                    for column, patterns in columns.items()
+                }
+                for table, columns in expectation.timed.items()
+            }
+        )
+
+    def read(self, table: str, column: str, value: Any, window: Window) -> Any:
+        """The mark of the time that `value` is, or else the value."""
+        for pattern, mark in self.columns.get(table, {}).get(column, ()):
+            if pattern.fits(value, window.low, window.high):
+                return mark
+        return value
+
+    def tell_when(self, table: str, column: str) -> bool:
+        """Whether the column says when a row was changed, so that a touched row has another value there."""
+        return any(mark == _NOW for _, mark in self.columns.get(table, {}).get(column, ()))
+
+
+def _marks(patterns: Sequence[Pattern], window: Window) -> list[list[Any]]:
+    groups = grouped(patterns, window.high - window.low)
+    now = {group for group, pattern in zip(groups, patterns, strict=True) if pattern.is_now}
+    return [_NOW if group in now else ["time", group] for group in groups]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +145,9 @@ class _Reading:
 
     rules: Rules
     expectation: Expectation
+    times: _Times
+    window: Window
+    """How much later than the solution's first run the rows were written."""
 
     def counted(self, changes: Iterable[Change]) -> list[Change]:
         """The changes, without those of ignored columns only, and those that only moved a row."""
@@ -96,7 +159,9 @@ class _Reading:
             elif change.kind != "update" or self._altered(change):
                 counted.append(change)
         for table, rows in keyless.items():
-            counted += without_moves(rows, partial(self._content, table))
+            counted += without_moves(
+                rows, partial(self._content_before, table), partial(self._content_after, table)
+            )
         return counted
 
     def graph(self, changes: Sequence[Change]) -> list[Node]:
@@ -117,7 +182,7 @@ class _Reading:
         if change.kind == "update":
             return self._altered(change)
         if change.kind == "delete":
-            return self._visible(change.table, change.before or {}) if self._is_keyless(change) else {}
+            return self._before(change.table, change.before or {}) if self._is_keyless(change) else {}
         row = self._visible(change.table, change.after or {})
         if self.rules.is_numbered(change.table):
             row.pop(self.rules.tables[change.table].surrogate_key or "", None)
@@ -130,14 +195,36 @@ class _Reading:
         return change.key
 
     def _altered(self, change: Change) -> Row:
-        before = self._visible(change.table, change.before or {})
-        after = self._visible(change.table, change.after or {})
-        return {column: value for column, value in after.items() if value != before[column]}
+        """What counts of an update. That a row was touched, and when, does not."""
+        before, after = change.before or {}, change.after or {}
+        was, became = self._before(change.table, before), self._visible(change.table, after)
+        return {
+            column: value
+            for column, value in became.items()
+            if before[column] != after[column] and value != was[column]
+        }
 
-    def _content(self, table: str, row: Row) -> str:
+    def _content_before(self, table: str, row: Row) -> str:
+        return stable(self._before(table, row))
+
+    def _content_after(self, table: str, row: Row) -> str:
         return stable(self._visible(table, row))
 
+    def _before(self, table: str, row: Row) -> Row:
+        """A row of the first database, in which any time may be the time of an earlier touch."""
+        return {
+            column: _NOW if value is not None and self.times.tell_when(table, column) else value
+            for column, value in self._settled(table, row).items()
+        }
+
     def _visible(self, table: str, row: Row) -> Row:
+        return {
+            column: self.times.read(table, column, value, self.window)
+            for column, value in self._settled(table, row).items()
+        }
+
+    def _settled(self, table: str, row: Row) -> Row:
+        """A row without what does not count, times as they stand."""
         ignored, volatile = self._ignored(table), self.expectation.volatile.get(table, _NOTHING)
         return {
             column: _VOLATILE if column in volatile and value is not None else value

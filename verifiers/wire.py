@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any, TypeAlias, cast, get_args
 
 from ..scenarios.task import Answer, PythonCheck, SqlCheck, StateCheck
-from .expectation import Expectation
+from .expectation import Expectation, Runs
 from .verdict import Change, Outcome, Receipt, Row, Verdict
+from .volatile import Hole, Pattern
 
 Job: TypeAlias = dict[str, Any]
 
@@ -28,13 +29,23 @@ def state_job(
     initial: Path,
     final: Path,
     given: str | None,
+    calls: int = 0,
+    clock_offset_s: float = 0.0,
 ) -> Job:
-    """Judge by end state. `expectations`: what `expectation_job` answered for each solution."""
+    """Judge by end state.
+
+    Args:
+        expectations: what `expectation_job` answered for each solution.
+        calls: how many calls the episode made; each moved the world's clock by a second.
+        clock_offset_s: how much later than the solutions' first run the episode started.
+    """
     return {
         "kind": "state",
         "expectations": list(expectations),
         "ignore": {table: list(columns) for table, columns in check.ignore.items()},
         "natural_keys": sorted(check.natural_keys),
+        "calls": calls,
+        "clock_offset_s": clock_offset_s,
         **_common(initial, final, expected_answer, given),
     }
 
@@ -78,9 +89,19 @@ def python_job(
     }
 
 
-def expectation_job(*, initial: Path, finals: Sequence[Path]) -> Job:
+def expectation_job(*, initial: Path, finals: Sequence[Path], runs: Runs) -> Job:
     """Learn what a solution changes from the two databases that two runs of it left."""
-    return {"kind": "expectation", "initial": str(initial), "finals": [str(final) for final in finals]}
+    return {
+        "kind": "expectation",
+        "initial": str(initial),
+        "finals": [str(final) for final in finals],
+        "runs": {**dataclasses.asdict(runs), "started": runs.started.isoformat()},
+    }
+
+
+def decode_runs(data: Mapping[str, Any]) -> Runs:
+    """How the two runs were made, as `expectation_job` wrote it."""
+    return Runs(datetime.fromisoformat(data["started"]), data["shift_s"], data["calls"])
 
 
 def receipt(
@@ -134,6 +155,14 @@ def encode_expectation(expectation: Expectation) -> dict[str, Any]:
         "changes": [dataclasses.asdict(change) for change in expectation.changes],
         "volatile": {table: sorted(columns) for table, columns in expectation.volatile.items()},
         "erratic": {table: sorted(columns) for table, columns in expectation.erratic.items()},
+        "timed": {
+            table: {
+                column: [dataclasses.asdict(pattern) for pattern in patterns]
+                for column, patterns in columns.items()
+            }
+            for table, columns in expectation.timed.items()
+        },
+        "calls": expectation.calls,
     }
 
 
@@ -143,7 +172,15 @@ def decode_expectation(data: Mapping[str, Any]) -> Expectation:
         {table: frozenset(columns) for table, columns in data[name].items()}
         for name in ("volatile", "erratic")
     )
-    return Expectation(_decode_changes(data["changes"]), volatile, erratic)
+    timed = {
+        table: {column: tuple(map(_decode_pattern, patterns)) for column, patterns in columns.items()}
+        for table, columns in data["timed"].items()
+    }
+    return Expectation(_decode_changes(data["changes"]), volatile, erratic, timed, data["calls"])
+
+
+def _decode_pattern(data: Mapping[str, Any]) -> Pattern:
+    return Pattern(tuple(data["texts"]), tuple(Hole(**hole) for hole in data["holes"]), data["is_now"])
 
 
 def _common(initial: Path, final: Path, expected: Answer | None, given: str | None) -> Job:

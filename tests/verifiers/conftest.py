@@ -17,12 +17,13 @@ from subworlds.scenarios import clock
 from subworlds.scenarios.task import Answer, StateCheck
 from subworlds.verifiers.changes import Difference, difference
 from subworlds.verifiers.database import open_pair
+from subworlds.verifiers.expectation import Runs
 from subworlds.verifiers.job import run_job
 from subworlds.verifiers.verdict import Verdict
 from subworlds.verifiers.wire import decode_verdict, expectation_job, state_job
 
 from .kiosk import Kiosk, open_kiosk
-from .shop import SHOP, execute
+from .shop import CLOCK, SHOP, execute
 
 Build: TypeAlias = Callable[[str], Path]
 After: TypeAlias = Callable[..., Path]
@@ -75,7 +76,11 @@ def compare(shop: Path) -> Callable[..., Difference]:
 
 @pytest.fixture
 def judge(shop: Path) -> Judge:
-    """Judges `final` by state. `golds`: one database, or one for each of two runs, per accepted solution."""
+    """Judges `final` by state, after `calls` calls.
+
+    `golds`: one database, or one for each of two runs, `shift_s` seconds apart, per accepted solution.
+    Without a shift no value of theirs is a time.
+    """
 
     def run(
         final: Path,
@@ -85,10 +90,12 @@ def judge(shop: Path) -> Judge:
         natural_keys: Sequence[str] = (),
         expected: Answer | None = None,
         given: str | None = None,
+        shift_s: float = 0.0,
+        calls: int = 1,
     ) -> Verdict:
         check = StateCheck(ignore=ignore or {}, natural_keys=frozenset(natural_keys))
-        expectations = [_learned(start, gold) for gold in golds]
-        job = state_job(check, expectations, expected, initial=start, final=final, given=given)
+        expectations = [_learned(start, gold, shift_s, 1) for gold in golds]
+        job = state_job(check, expectations, expected, initial=start, final=final, given=given, calls=calls)
         return decode_verdict(run_job(job))
 
     return run
@@ -114,8 +121,12 @@ async def kiosk(worlds: Path) -> AsyncIterator[Kiosk]:
         yield opened
 
 
-def _learned(start: Path, gold: Path | tuple[Path, Path]) -> dict[str, Any]:
-    runs = gold if isinstance(gold, tuple) else (gold, gold)
-    expectation = run_job(expectation_job(initial=start, finals=runs))
+def learned(start: Path, finals: tuple[Path, Path], shift_s: float, calls: int) -> dict[str, Any]:
+    """What two runs that started `shift_s` seconds apart teach, the first at the shop's clock."""
+    return run_job(expectation_job(initial=start, finals=finals, runs=Runs(CLOCK, shift_s, calls)))
+
+
+def _learned(start: Path, gold: Path | tuple[Path, Path], shift_s: float, calls: int) -> dict[str, Any]:
+    expectation = learned(start, gold if isinstance(gold, tuple) else (gold, gold), shift_s, calls)
     assert "error" not in expectation, expectation
     return expectation

@@ -8,9 +8,12 @@ from typing import Any, TypeAlias
 
 import pytest
 
+from subworlds.verifiers.expectation import Runs
 from subworlds.verifiers.job import run_job
 from subworlds.verifiers.verdict import Verdict
 from subworlds.verifiers.wire import expectation_job
+
+from .shop import CLOCK
 
 After: TypeAlias = Callable[..., Path]
 Build: TypeAlias = Callable[[str], Path]
@@ -31,7 +34,7 @@ def runs(after: After, sql: str, **options: Path) -> tuple[Path, Path]:
 
 
 def learned(start: Path, finals: tuple[Path, Path]) -> dict[str, Any]:
-    return run_job(expectation_job(initial=start, finals=finals))
+    return run_job(expectation_job(initial=start, finals=finals, runs=Runs(CLOCK, 0.0, 1)))
 
 
 def test_columns_that_differ_between_the_runs_are_volatile(shop: Path, after: After) -> None:
