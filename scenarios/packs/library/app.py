@@ -110,6 +110,12 @@ class Hold(Table):
     copy: Mapped[Copy | None] = relationship()
 
 
+class Policy(Table):
+    __tablename__ = "policy"
+    section: Mapped[str]
+    text: Mapped[str]
+
+
 class Fine(Table):
     __tablename__ = "fines"
     member_id: Mapped[int] = mapped_column(ForeignKey("members.id"))
@@ -511,6 +517,14 @@ async def list_fines(
     with transaction() as db:
         found = narrow(select(Fine), (Fine.member_id, member_id), (Fine.status, status))
         return page(db, found.order_by(Fine.issued_on, Fine.id), show_fine, limit)
+
+
+@app.get("/policy", operation_id="read_policy")
+async def read_policy() -> Record:
+    """Read the house rules that staff must follow, section by section; the tools do not enforce all of them."""
+    with transaction() as db:
+        rules = db.scalars(select(Policy).order_by(Policy.id))
+        return {"sections": [{"section": rule.section, "text": rule.text} for rule in rules]}
 
 
 # ---------------------------------------------------------------- writes

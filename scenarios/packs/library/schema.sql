@@ -74,3 +74,9 @@ CREATE TABLE fines (
   settled_on   TEXT,
   CHECK ((status = 'open') = (settled_on IS NULL))
 );
+
+CREATE TABLE policy (
+  id      INTEGER PRIMARY KEY,
+  section TEXT NOT NULL UNIQUE,
+  text    TEXT NOT NULL
+);
