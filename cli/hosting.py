@@ -23,7 +23,7 @@ def hosted(worlds: Worlds, catalog: Catalog) -> Generator[str]:
         CommandFailed: worlds cannot be confined here, or the server could not start.
     """
     worlds.require_sandbox()
-    server = Server(catalog, ServerSettings(manager=worlds.manager_settings()))
+    server = Server(catalog, ServerSettings(manager=worlds.manager_settings(), judge=worlds.judge))
     ready: Future[str] = Future()
     thread = threading.Thread(target=_serve, args=(server, ready), name="subworlds-server")
     thread.start()

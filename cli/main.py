@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .failure import CommandFailed
+from .failure import BadInput, CommandFailed
 
 if TYPE_CHECKING:
+    from ..verifiers.judge import JudgeSettings
     from .worlds import Worlds
 
 app = typer.Typer(
@@ -57,6 +58,47 @@ AllowLostRows = Annotated[
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a page for people.")]
+
+JudgeUrl = Annotated[
+    str | None,
+    typer.Option(
+        "--judge-url",
+        metavar="URL",
+        envvar="SUBWORLDS_JUDGE_URL",
+        help="An OpenAI-compatible endpoint, up to /v1, whose model decides judged tasks. Its key is read "
+        "from SUBWORLDS_JUDGE_KEY.",
+    ),
+]
+JudgeModel = Annotated[
+    str | None,
+    typer.Option("--judge-model", metavar="NAME", envvar="SUBWORLDS_JUDGE_MODEL", help="The judge's model."),
+]
+JudgeTemperature = Annotated[
+    float, typer.Option("--judge-temperature", min=0.0, envvar="SUBWORLDS_JUDGE_TEMPERATURE")
+]
+JudgeTimeout = Annotated[
+    float,
+    typer.Option(
+        "--judge-timeout",
+        min=0.1,
+        envvar="SUBWORLDS_JUDGE_TIMEOUT",
+        help="Seconds for one request to the judge.",
+    ),
+]
+JudgeRetries = Annotated[
+    int,
+    typer.Option(
+        "--judge-retries", min=0, envvar="SUBWORLDS_JUDGE_RETRIES", help="Further requests where one fails."
+    ),
+]
+PreferJudge = Annotated[
+    bool,
+    typer.Option(
+        "--prefer-judge",
+        envvar="SUBWORLDS_PREFER_JUDGE",
+        help="Have AWM tasks judged that have a code verifier as well.",
+    ),
+]
 
 
 class AgentName(StrEnum):
@@ -132,6 +174,12 @@ def serve(
             help="URL under which agents reach this server, if not the address it listens on.",
         ),
     ] = None,
+    judge_url: JudgeUrl = None,
+    judge_model: JudgeModel = None,
+    judge_temperature: JudgeTemperature = 0.0,
+    judge_timeout: JudgeTimeout = 60.0,
+    judge_retries: JudgeRetries = 3,
+    prefer_judge: PreferJudge = False,
     allow_unconfined: AllowUnconfined = False,
     allow_lost_rows: AllowLostRows = False,
 ) -> None:
@@ -142,7 +190,8 @@ def serve(
     options = ServeOptions(
         host, port, allow_remote, capacity, idle_timeout, prefork, call_timeout, public_url
     )
-    run(_worlds(pack, allow_unconfined, allow_lost_rows), options)
+    judge = _judge(judge_url, judge_model, judge_temperature, judge_timeout, judge_retries)
+    run(_worlds(pack, allow_unconfined, allow_lost_rows, judge, prefer_judge=prefer_judge), options)
 
 
 @app.command("list")
@@ -194,6 +243,12 @@ def run(
         ),
     ] = None,
     pack: Packs = None,
+    judge_url: JudgeUrl = None,
+    judge_model: JudgeModel = None,
+    judge_temperature: JudgeTemperature = 0.0,
+    judge_timeout: JudgeTimeout = 60.0,
+    judge_retries: JudgeRetries = 3,
+    prefer_judge: PreferJudge = False,
     as_json: AsJson = False,
     allow_unconfined: AllowUnconfined = False,
     allow_lost_rows: AllowLostRows = False,
@@ -201,7 +256,8 @@ def run(
     """Play one episode through a server; show the calls, the receipt and the reward."""
     from .run_task import run_task
 
-    worlds = _worlds(pack, allow_unconfined, allow_lost_rows)
+    judge = _judge(judge_url, judge_model, judge_temperature, judge_timeout, judge_retries)
+    worlds = _worlds(pack, allow_unconfined, allow_lost_rows, judge, prefer_judge=prefer_judge)
     run_task(worlds, task, agent.value, seed=seed, url=url, as_json=as_json)
 
 
@@ -290,13 +346,40 @@ def bench(
     run(_worlds(pack, allow_unconfined, allow_lost_rows), options, as_json=as_json)
 
 
-def _worlds(pack: list[Path] | None, allow_unconfined: bool, allow_lost_rows: bool) -> Worlds:
+def _worlds(
+    pack: list[Path] | None,
+    allow_unconfined: bool,
+    allow_lost_rows: bool,
+    judge: JudgeSettings | None = None,
+    *,
+    prefer_judge: bool = False,
+) -> Worlds:
+    from ..scenarios.pack import BUILTIN_PACKS
     from .worlds import Worlds
 
-    cache = _cache_folder()
-    if not pack:
-        return Worlds(allow_unconfined=allow_unconfined, allow_lost_rows=allow_lost_rows, cache=cache)
-    return Worlds(tuple(pack), allow_unconfined, allow_lost_rows, cache)
+    packs = tuple(pack) if pack else (BUILTIN_PACKS,)
+    return Worlds(packs, allow_unconfined, allow_lost_rows, _cache_folder(), judge, prefer_judge)
+
+
+def _judge(
+    url: str | None, model: str | None, temperature: float, timeout_s: float, retries: int
+) -> JudgeSettings | None:
+    """The judge, if one is named. Its key is taken out of the environment: no process we start inherits it.
+
+    Raises:
+        BadInput: it is named by half, or its URL is none.
+    """
+    key = os.environ.pop("SUBWORLDS_JUDGE_KEY", None)
+    if not url and not model:
+        return None
+    if not url or not model:
+        raise BadInput("a judge needs both --judge-url and --judge-model (or SUBWORLDS_JUDGE_URL and _MODEL)")
+    from ..verifiers.judge import JudgeSettings
+
+    try:
+        return JudgeSettings(url, model, key or None, temperature, timeout_s, retries)
+    except Exception as error:  # httpx has several kinds for a URL that is none
+        raise BadInput(f"--judge-url: {error}") from error
 
 
 def _cache_folder() -> Path:

@@ -15,7 +15,7 @@ from ..scenarios.pack import Catalog
 from ..scenarios.session import SessionLimits
 from .failure import BadInput, CommandFailed
 from .screen import counted
-from .worlds import Worlds, tell_repairs
+from .worlds import Worlds, tell_judged, tell_repairs
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +44,11 @@ def serve(worlds: Worlds, options: ServeOptions) -> None:
     worlds.require_sandbox()
     catalog = worlds.catalog()
     tell_repairs(catalog)
-    server = Server(
-        catalog, ServerSettings(manager=_manager_settings(worlds, options), public_url=options.public_url)
+    tell_judged(catalog, worlds.judge)
+    settings = ServerSettings(
+        manager=_manager_settings(worlds, options), judge=worlds.judge, public_url=options.public_url
     )
+    server = Server(catalog, settings)
     try:
         listener = listen(options.host, options.port)
     except CannotListen as error:

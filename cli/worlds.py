@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..sandbox import SandboxError, require_confinement
 from ..scenarios.awm import AwmReading
@@ -16,6 +17,9 @@ from ..scenarios.pack import BUILTIN_PACKS, Catalog
 from ..scenarios.task import Scenario, Task
 from .failure import BadInput, CommandFailed
 from .screen import counted
+
+if TYPE_CHECKING:
+    from ..verifiers.judge import JudgeSettings
 
 _MOST_TOLD = 50
 
@@ -31,6 +35,10 @@ class Worlds:
     """Start AWM worlds without the seed rows that fail."""
     cache: Path | None = None
     """Folder that keeps what would take long to find out again. It may be deleted at any time."""
+    judge: JudgeSettings | None = None
+    """The model that decides judged tasks."""
+    prefer_judge: bool = False
+    """Have AWM tasks judged that have a code verifier as well."""
 
     def catalog(self) -> Catalog:
         """All packs, read.
@@ -39,7 +47,7 @@ class Worlds:
             BadInput: with every problem in every pack.
         """
         try:
-            return Catalog.load(self.packs, AwmReading(self.cache, tell=_tell))
+            return Catalog.load(self.packs, AwmReading(self.cache, self.prefer_judge, _tell))
         except PackError as error:
             raise BadInput(_listed(error)) from error
 
@@ -114,6 +122,17 @@ def tell_repairs(catalog: Catalog) -> None:
     for pack in catalog.packs:
         _tell_each("repaired", pack.repairs)
         _tell_each("left out", pack.left_out)
+
+
+def tell_judged(catalog: Catalog, judge: JudgeSettings | None) -> None:
+    """Say on stderr how many tasks need a judge, where there is none."""
+    judged = sum(entry.kind == "judge" for entry in catalog.task_entries.values())
+    if judged and judge is None:
+        verb = "needs" if judged == 1 else "need"
+        _tell(
+            f"{counted(judged, 'task')} {verb} a judge, and none is configured: their episodes will end in "
+            "verifier errors, without a reward. Set SUBWORLDS_JUDGE_URL and SUBWORLDS_JUDGE_MODEL."
+        )
 
 
 def _tell_each(what: str, problems: Sequence[Problem]) -> None:

@@ -15,6 +15,7 @@ from openenv.core.env_server.types import ConcurrencyConfig, ServerMode
 
 from ..scenarios.manager import ManagerSettings, ScenarioManager
 from ..scenarios.pack import Catalog
+from ..verifiers.judge import JudgeSettings
 from ..verifiers.service import Verification, VerifierLimits
 from .agent_plane import AgentPlane
 from .client import ENVIRONMENT
@@ -29,6 +30,8 @@ class ServerSettings:
 
     manager: ManagerSettings = field(default_factory=ManagerSettings)
     verifier: VerifierLimits = field(default_factory=VerifierLimits)
+    judge: JudgeSettings | None = None
+    """The model that decides judged tasks."""
     public_url: str | None = None
     """How agents reach the server, where that is not the address it listens on (a proxy, a container)."""
 
@@ -66,7 +69,7 @@ class Application:
     async def _lifespan(self, app: FastAPI) -> AsyncGenerator[None]:
         async with (
             ScenarioManager(self.catalog.scenario, self._settings.manager) as manager,
-            Verification(manager, self._settings.verifier) as verification,
+            Verification(manager, self._settings.verifier, self._settings.judge) as verification,
         ):
             self._service = EpisodeService(self.catalog, manager, verification)
             plane = AgentPlane(self._service)

@@ -15,6 +15,7 @@ from .task import (
     JSON,
     RESERVED_TOOL_NAMES,
     Check,
+    JudgeCheck,
     PythonCheck,
     SqlAssertion,
     SqlCheck,
@@ -56,10 +57,7 @@ def _kind(value: JSON, place: Place) -> str | None:
     kind = filled(value, place)
     if kind is None or kind in _KINDS:
         return kind
-    if kind == "judge":
-        place.report("'judge' verifiers are not in this version; there are 'state', 'sql' and 'python'")
-    else:
-        place.report(unknown("kind of verifier", kind, _KINDS))
+    place.report(unknown("kind of verifier", kind, _KINDS))
     return None
 
 
@@ -159,6 +157,31 @@ def _python(fields: Fields, folder: Path) -> PythonCheck | None:
     return None if code is None else _python_check(code, function, fields.place.key("code"))
 
 
+def _judge(fields: Fields, folder: Path) -> JudgeCheck | None:
+    """A function (of verifiers.py, if no other place is named) gathers evidence; criteria say what counts."""
+    fields.only(("kind", "code", "file", "function", "criteria"))
+    function = fields.optional("function", filled)
+    criteria = fields.optional("criteria", filled)
+    if not fields.values.keys() & {"code", "file", "function"}:
+        if "criteria" not in fields:
+            fields.place.report("expected 'criteria', or code that gathers evidence ('file' or 'code')")
+        return JudgeCheck(criteria=criteria or "")
+    found = _evidence_code(fields, folder, function)
+    return None if found is None else JudgeCheck(found.code, found.function, criteria or "")
+
+
+def _evidence_code(fields: Fields, folder: Path, function: str | None) -> PythonCheck | None:
+    if "code" in fields and "file" in fields:
+        fields.place.report("expected one of 'code' and 'file', found both")
+        return None
+    if "code" in fields:
+        code = fields.required("code", filled)
+        return None if code is None else _python_check(code, function, fields.place.key("code"))
+    if "file" in fields:
+        return fields.required("file", _code_of_file(folder, function))
+    return _code_of_file(folder, function)(_VERIFIERS, fields.place.key("function"))
+
+
 def _code_of_file(folder: Path, function: str | None) -> Reader[PythonCheck]:
     def read(value: JSON, place: Place) -> PythonCheck | None:
         name = filled(value, place)
@@ -212,4 +235,11 @@ def _blame(place: Place, line: int | None, reason: str) -> None:
         place.report(reason if line is None else f"line {line} of the code {reason}")
 
 
-_KINDS: dict[str, Callable[[Fields, Path], Check | None]] = {"state": _state, "sql": _sql, "python": _python}
+_VERIFIERS = "verifiers.py"
+
+_KINDS: dict[str, Callable[[Fields, Path], Check | None]] = {
+    "state": _state,
+    "sql": _sql,
+    "python": _python,
+    "judge": _judge,
+}

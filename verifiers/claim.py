@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import json
 import sys
 import traceback
 import types
@@ -17,6 +18,8 @@ from .world_time import world_time
 _NEVER_IMPORTED = frozenset(
     {"antigravity", "this", "turtle", "turtledemo", "idlelib", "tkinter", "webbrowser"}
 )
+_MOST_EVIDENCE = 32_000
+"""Characters of evidence that are kept."""
 _MODULE = "verifier"
 _FILE = f"{_MODULE}.py"
 
@@ -52,10 +55,30 @@ def call_function(code: str, name: str, first: str, final: str, answer: str | No
     Raises:
         FunctionFailed: it did not return `{"result": "..."}`.
     """
+    return _call(code, name, (first, final, answer), clock, _result_of)
+
+
+def gather_evidence(code: str, name: str, first: str, final: str, answer: str | None, clock: str) -> str:
+    """Run the function at the world's time and return what it found, as JSON: `evidence` (JSON in a text, cut
+    where it is too long) and `result` (what the code itself thinks, if it says so).
+
+    Raises:
+        FunctionFailed: it did not return a dict.
+    """
+    return _call(code, name, (first, final, answer), clock, _evidence_in)
+
+
+def _call(
+    code: str,
+    name: str,
+    arguments: tuple[str, str, str | None],
+    clock: str,
+    read: Callable[[object, str], str],
+) -> str:
     with world_time(clock), _module() as module:
         try:
             function = _load(code, name, module)
-            return _result_of(function(*_arguments(function, first, final, answer)), name)
+            return read(function(*_arguments(function, *arguments)), name)
         except FunctionFailed:
             raise
         except BaseException as error:  # the author's code may raise anything: its failure, not ours
@@ -119,6 +142,16 @@ def _result_of(claim: object, name: str) -> str:
     hint = "; True and False are no results" if bool in (type(claim), type(result)) else ""
     wanted = f'{name} must return {{"result": "complete"}} or another word'
     raise FunctionFailed(f"{wanted}, not {repr(claim)[:200]}{hint}")
+
+
+def _evidence_in(found: Any, name: str) -> str:
+    if type(found) is not dict:
+        raise FunctionFailed(f"{name} must return a dict of evidence, not {repr(found)[:200]}")
+    evidence = json.dumps(found, ensure_ascii=False, default=str)
+    if len(evidence) > _MOST_EVIDENCE:
+        evidence = f"{evidence[:_MOST_EVIDENCE]}… [cut]"
+    result = _result_in(cast("Any", found))
+    return json.dumps({"evidence": evidence, "result": result if type(result) is str else None})
 
 
 def _result_in(claim: Any) -> Any:

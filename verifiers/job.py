@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -29,6 +31,8 @@ def run_job(job: Job) -> dict[str, Any]:
     try:
         if job["kind"] == "expectation":
             return _learn(job)
+        if job["kind"] == "evidence":
+            return _gather(job)
         return encode_verdict(_judge(job))
     except (FirstDatabaseError, UnfitSolution, AssertionUnreadable) as error:
         return {"error": str(error)}
@@ -49,6 +53,22 @@ def _learn(job: Job) -> dict[str, Any]:
     except DamagedDatabase as error:
         raise UnfitSolution(f"after the gold solution {error}") from error
     return encode_expectation(learn(first, second, decode_runs(job["runs"])))
+
+
+def _gather(job: Job) -> dict[str, Any]:
+    """What a judge decides on; or, where the final database cannot be read, the verdict that says so."""
+    try:
+        actual = _difference(job["initial"], job["final"])
+    except FinalDatabaseError as error:
+        return encode_verdict(Verdict("world_error", str(error)))
+    found = receipt(unsorted=actual.changes, unread=actual.unread.total())
+    gathered = {"receipt": dataclasses.asdict(found), "answered": _answered(job)}
+    if "claim" not in job:
+        return {**gathered, "evidence": None, "result": None}
+    claim: Claim = job["claim"]()  # asked for last: the author's function runs meanwhile
+    if claim.result is None:
+        return {"error": claim.failure or "the verifier found nothing"}
+    return {**gathered, **json.loads(claim.result)}
 
 
 def _judge_state(job: Job) -> Verdict:

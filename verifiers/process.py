@@ -26,7 +26,7 @@ from ..sandbox.messages import Message
 from ..sandbox.seccomp import Profile
 from ..sandbox.timezones import time_zone_folders
 from ..scenarios.imports import standard_library
-from .claim import Claim, FunctionFailed, call_function, imports_of
+from .claim import Claim, FunctionFailed, call_function, gather_evidence, imports_of
 from .database import writable_uri
 from .job import run_job
 from .rehearsal import rehearse
@@ -35,7 +35,8 @@ _WARM = (
     "sqlite3 json re datetime math csv io zoneinfo collections itertools statistics decimal fractions string "
     "random typing unicodedata _strptime"
 )
-_CLAIM_BYTES = 16_384
+_CLAIM_BYTES = {"python": 16_384, "evidence": 262_144}
+"""The longest claim, by kind of job."""
 _NONCE_BYTES = 16
 _HEAD = struct.Struct("?I")
 """Of a claim, after the nonce: whether the function failed, and the length of the text that follows."""
@@ -71,7 +72,7 @@ def _judge(job: dict[str, Any]) -> dict[str, Any]:
                 )
             )
             return _seal(job["final"])
-        case "python":
+        case "python" | "evidence" if job["code"] is not None:
             for name in imports_of(job["code"]):
                 with contextlib.suppress(Exception):  # whatever fails, fails again where the code imports it
                     importlib.import_module(name)
@@ -103,6 +104,8 @@ class _Author:
     pid: int
     nonce: bytes
     claims: int
+    longest: int
+    """Bytes a claim may have."""
 
     @classmethod
     def start(cls, job: Mapping[str, Any], limits: Limits) -> _Author:
@@ -116,12 +119,12 @@ class _Author:
         os.write(nonces_in, nonce)
         for descriptor in (claims_in, nonces, nonces_in):
             os.close(descriptor)
-        return cls(pid, nonce, claims)
+        return cls(pid, nonce, claims, _CLAIM_BYTES[job["kind"]])
 
     def claim(self) -> Claim:
         """Wait for the claim."""
         with os.fdopen(self.claims, "rb") as pipe:
-            data = pipe.read(_CLAIM_BYTES + 1)
+            data = pipe.read(self.longest + 1)
         _, status = os.waitpid(self.pid, 0)
         return _check_claim(data, self.nonce, status)
 
@@ -133,7 +136,7 @@ def _become_author(job: Mapping[str, Any], limits: Limits, parent: int, nonces: 
         enter_child(parent, {nonces, claims})
         confine(_reading(job, Profile.LEAF, limits, _LIBRARY))
         failed, text = _call(job)
-        body = text.encode("utf-8", "replace")[: _CLAIM_BYTES - _NONCE_BYTES - _HEAD.size]
+        body = text.encode("utf-8", "replace")[: _CLAIM_BYTES[job["kind"]] - _NONCE_BYTES - _HEAD.size]
         write(claims, read(nonces, _NONCE_BYTES) + encode(failed, len(body)) + body)
     except BaseException:
         leave(1)
@@ -143,8 +146,9 @@ def _become_author(job: Mapping[str, Any], limits: Limits, parent: int, nonces: 
 def _call(job: Mapping[str, Any]) -> tuple[bool, str]:
     """Whether the author's function failed, and what it returned or how it failed."""
     arguments = (job["initial"], job["final"], job["answer"], job["clock"])
+    call = gather_evidence if job["kind"] == "evidence" else call_function
     try:
-        return False, call_function(job["code"], job["function"], *arguments)
+        return False, call(job["code"], job["function"], *arguments)
     except FunctionFailed as error:
         return True, str(error)
 

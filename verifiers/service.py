@@ -23,8 +23,19 @@ from ..scenarios.manager import ScenarioManager, ServerFull
 from ..scenarios.session import WorldCrashed
 from ..scenarios.task import JudgeCheck, PythonCheck, SqlCheck, StateCheck, Task, ToolCall
 from .expectation import Runs
+from .judge import Judge, JudgeFailed, JudgeSettings
+from .judge_prompt import Case
+from .judgment import judged
 from .verdict import Verdict
-from .wire import decode_verdict, expectation_job, python_job, sql_job, state_job
+from .wire import (
+    decode_receipt,
+    decode_verdict,
+    evidence_job,
+    expectation_job,
+    python_job,
+    sql_job,
+    state_job,
+)
 
 _ZYGOTE = "subworlds.verifiers.process"
 _MAX_ANSWER_BYTES = 16 * 1024 * 1024
@@ -59,8 +70,14 @@ class DatabaseDamaged(Exception):
 class Verification:
     """Owns the verifier zygote of one server. Use as an async context manager, inside the manager's."""
 
-    def __init__(self, manager: ScenarioManager, limits: VerifierLimits) -> None:
+    def __init__(
+        self, manager: ScenarioManager, limits: VerifierLimits, judge: JudgeSettings | None = None
+    ) -> None:
+        """Args:
+        judge: for tasks that are judged; without one, they end in verifier errors.
+        """
         self._manager = manager
+        self._judge = None if judge is None else Judge(judge)
         self._limits = limits
         self._zygote: Zygote | None = None
         self._zygote_lock = asyncio.Lock()
@@ -109,11 +126,15 @@ class Verification:
         """
         try:
             await self._seal(final)
+            self._require_judge(task)
             job = await self._job(task, initial, final, answer, calls, clock_offset_s)
-            return decode_verdict(await self._run(job))
+            found = await self._run(job)
+            if isinstance(task.check, JudgeCheck) and "outcome" not in found:
+                return await self._ask_judge(task, task.check, found, answer)
+            return decode_verdict(found)
         except DatabaseDamaged as error:
             return Verdict("world_error", str(error))
-        except VerifierFailed as error:
+        except (VerifierFailed, ScenarioError) as error:
             return Verdict("verifier_error", str(error))
         except (KeyError, TypeError, ValueError, AttributeError):
             return Verdict(
@@ -155,8 +176,37 @@ class Verification:
                 return sql_job(check, task.answer, initial=initial, final=final, given=answer, clock=clock)
             case PythonCheck() as check:
                 return python_job(check, task.answer, initial=initial, final=final, given=answer, clock=clock)
-            case JudgeCheck():
-                raise VerifierFailed(f"task '{task.id}' needs a judge, and none is configured")
+            case JudgeCheck() as check:
+                return evidence_job(
+                    check, task.answer, initial=initial, final=final, given=answer, clock=clock
+                )
+
+    def _require_judge(self, task: Task) -> None:
+        """Raises VerifierFailed if a judge must decide the task and there is none."""
+        if isinstance(task.check, JudgeCheck) and self._judge is None:
+            raise VerifierFailed(
+                f"task '{task.id}' is decided by a judge, and none is configured "
+                "(set SUBWORLDS_JUDGE_URL and SUBWORLDS_JUDGE_MODEL where the server starts)"
+            )
+
+    async def _ask_judge(
+        self, task: Task, check: JudgeCheck, found: Mapping[str, Any], answer: str | None
+    ) -> Verdict:
+        """The judge's verdict on what a verifier process gathered.
+
+        Raises:
+            VerifierFailed: there is no judgment.
+        """
+        assert self._judge is not None  # see _require_judge
+        receipt = decode_receipt(found["receipt"])
+        if found["answered"] is False:
+            return Verdict("incomplete", "the answer is missing or wrong", receipt, False)
+        case = Case(task.prompt, check.criteria, found["evidence"], receipt, answer)
+        try:
+            opinion = await self._judge.judge(case)
+        except JudgeFailed as error:
+            raise VerifierFailed(str(error)) from error
+        return judged(opinion, self._judge.model, found["result"], receipt, found["answered"])
 
     def _start(self, task: Task) -> datetime:
         """The world's time at the start of an episode."""

@@ -44,6 +44,22 @@ class Receipt:
 
 
 @dataclass(frozen=True, slots=True)
+class Judgment:
+    """What a language model judged, beside what the task's own code thinks."""
+
+    outcome: Literal["complete", "incomplete"]
+    reason: str
+    confidence: float
+    """How sure the judge says it is, from 0 to 1."""
+    model: str
+    prompt_version: int
+    code_result: str | None
+    """The `result` in the evidence of the task's own code; None where it has none."""
+    disagrees: bool
+    """Whether the code's result is another one than the judge's."""
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """What a verifier found, once, after done."""
 
@@ -53,6 +69,8 @@ class Verdict:
     receipt: Receipt = field(default_factory=Receipt)
     answer_matched: bool | None = None
     """Whether the answer was right; None where the task asks for none."""
+    judgment: Judgment | None = None
+    """Of a judged task: what the judge said. It decides the outcome."""
 
     @property
     def valid(self) -> bool:

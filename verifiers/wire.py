@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeAlias, cast, get_args
 
-from ..scenarios.task import Answer, PythonCheck, SqlCheck, StateCheck
+from ..scenarios.task import Answer, JudgeCheck, PythonCheck, SqlCheck, StateCheck
 from .expectation import Expectation, Runs
 from .verdict import Change, Outcome, Receipt, Row, Verdict
 from .volatile import Hole, Pattern
@@ -89,6 +89,25 @@ def python_job(
     }
 
 
+def evidence_job(
+    check: JudgeCheck,
+    expected_answer: Answer | None,
+    *,
+    initial: Path,
+    final: Path,
+    given: str | None,
+    clock: datetime,
+) -> Job:
+    """Gather what a judge decides on; the author's function is called at the world's time `clock`."""
+    return {
+        "kind": "evidence",
+        "code": check.code,
+        "function": check.function,
+        "clock": clock.isoformat(),
+        **_common(initial, final, expected_answer, given),
+    }
+
+
 def expectation_job(*, initial: Path, finals: Sequence[Path], runs: Runs) -> Job:
     """Learn what a solution changes from the two databases that two runs of it left."""
     return {
@@ -143,10 +162,15 @@ def decode_verdict(data: Mapping[str, Any]) -> Verdict:
     """
     if data["outcome"] not in get_args(Outcome):
         raise ValueError(f"there is no outcome {data['outcome']!r}")
-    fields = dict(data["receipt"])
-    sections = {name: _decode_changes(value) for name, value in fields.items() if name != "omitted"}
-    whole: dict[str, Any] = {**data, "receipt": Receipt(**sections, omitted=fields["omitted"])}
+    whole: dict[str, Any] = {**data, "receipt": decode_receipt(data["receipt"])}
     return Verdict(**whole)
+
+
+def decode_receipt(data: Mapping[str, Any]) -> Receipt:
+    """The receipt in what a verifier process answered. Raises as decode_verdict does."""
+    fields = dict(data)
+    sections = {name: _decode_changes(value) for name, value in fields.items() if name != "omitted"}
+    return Receipt(**sections, omitted=fields["omitted"])
 
 
 def encode_expectation(expectation: Expectation) -> dict[str, Any]:

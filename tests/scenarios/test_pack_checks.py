@@ -1,4 +1,4 @@
-"""Reading the `verify` field of a native task: the three kinds of checks and what can be wrong with them."""
+"""Reading the `verify` field of a native task: the kinds of checks and what can be wrong with them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from subworlds.scenarios.errors import PackError, Problem
 from subworlds.scenarios.pack import Pack
-from subworlds.scenarios.task import Check, PythonCheck, SqlAssertion, SqlCheck
+from subworlds.scenarios.task import Check, JudgeCheck, PythonCheck, SqlAssertion, SqlCheck
 
 CALL: dict[str, Any] = {"tool": "add", "arguments": {"n": 1}}
 TASK: dict[str, Any] = {"id": "toy/one", "prompt": "Do it.", "solution": [CALL]}
@@ -240,3 +240,40 @@ def test_wrong_file_of_a_python_check_is_named_once(
     (problem,) = problems_of(toy, task, task | {"id": "toy/two"})
     assert (problem.file, problem.line, problem.field) == (str(toy / "verifiers.py"), line, None)
     assert reason in problem.reason
+
+
+def test_judge_check_names_code_as_a_python_check_does_and_criteria(toy: Path) -> None:
+    (toy / "verifiers.py").write_text(VERIFIER)
+    found = JudgeCheck(VERIFIER, "verify_it", "All of it.")
+    said = {"kind": "judge", "criteria": "All of it."}
+    assert check_of(toy, said | {"function": "verify_it"}) == found
+    assert check_of(toy, said | {"file": "verifiers.py"}) == found
+    assert check_of(toy, said | {"code": VERIFIER}) == found
+    assert check_of(toy, said) == JudgeCheck(criteria="All of it.")
+    assert check_of(toy, {"kind": "judge", "file": "verifiers.py"}) == JudgeCheck(VERIFIER, "verify_it")
+
+
+@pytest.mark.parametrize(
+    ("verify", "field", "reason"),
+    [
+        ({}, "verify", "expected 'criteria', or code that gathers evidence ('file' or 'code')"),
+        ({"criteria": " "}, "verify.criteria", "is empty"),
+        ({"criteria": 1, "code": VERIFIER}, "verify.criteria", "expected a text, found 1"),
+        (
+            {"code": VERIFIER, "file": "verifiers.py"},
+            "verify",
+            "expected one of 'code' and 'file', found both",
+        ),
+        ({"code": VERIFIER, "function": "other"}, "verify.code", "unknown function 'other'"),
+        ({"criterion": "x", "criteria": "y"}, "verify.criterion", "did you mean 'criteria'"),
+    ],
+)
+def test_wrong_judge_check(toy: Path, verify: dict[str, Any], field: str, reason: str) -> None:
+    found, why = problem_of_check(toy, {"kind": "judge"} | verify)
+    assert found == field
+    assert reason in why
+
+
+def test_judge_check_needs_its_function_in_verifiers_py(toy: Path) -> None:
+    task = TASK | {"verify": {"kind": "judge", "function": "verify_it", "criteria": "x"}}
+    assert problems_of(toy, task) == [Problem(str(toy / "verifiers.py"), None, None, "is missing")]

@@ -190,7 +190,7 @@ WRONG_FIELDS: list[tuple[dict[str, Any], str, str]] = [
         "verify.kind",
         "unknown kind of verifier 'stat'; did you mean 'state'?",
     ),
-    ({"verify": {"kind": "judge"}}, "verify.kind", "'judge' verifiers are not in this version"),
+    ({"verify": {"kind": "judge"}}, "verify", "expected 'criteria', or code that gathers evidence"),
     ({"verify": {"kind": 1}}, "verify.kind", "expected a text, found 1"),
 ]
 
