@@ -5,6 +5,7 @@
 # Worlds are confined by Landlock and seccomp, which the host's kernel must have (Linux 5.13 or newer) and the
 # container must be let use: no extra privileges are needed. For packs of your own, mount a folder and say so:
 #   docker run --rm -p 127.0.0.1:8000:8000 -v ./my_pack:/packs:ro -e SUBWORLDS_PACK=/packs subworlds
+# To be reached from other machines, give it a control token: -p 8000:8000 -e SUBWORLDS_TOKEN=...
 FROM python:3.11-slim
 
 ENV PYTHONSAFEPATH=1 \

@@ -15,9 +15,9 @@ from ..scenarios.task import Scenario, Task
 from ..training.agents import EpisodeRecord, NoopAgent, play_episode
 from .episode_view import end_line, receipt_lines, step_line
 from .failure import CommandFailed
-from .gold import gold_agent
 from .hosting import hosted
 from .screen import counted, indented, screen
+from .scripted import gold_agent
 from .worlds import Worlds
 
 _FEW = 3

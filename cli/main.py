@@ -9,7 +9,6 @@ import os
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -57,6 +56,15 @@ AllowLostRows = Annotated[
         help="Start AWM worlds without the seed rows that fail.",
     ),
 ]
+TokenFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--token-file",
+        metavar="FILE",
+        envvar="SUBWORLDS_TOKEN_FILE",
+        help="File with the server's control token. Or put the token into SUBWORLDS_TOKEN.",
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a page for people.")]
 
 JudgeUrl = Annotated[
@@ -101,13 +109,6 @@ PreferJudge = Annotated[
 ]
 
 
-class AgentName(StrEnum):
-    """The scripted agents."""
-
-    GOLD = "gold"
-    NOOP = "noop"
-
-
 def main() -> None:
     """Run the command; exit with 0, with 2 for input that cannot be used, with 1 for other failures."""
     try:
@@ -147,7 +148,8 @@ def serve(
         typer.Option(
             "--allow-remote",
             envvar="SUBWORLDS_ALLOW_REMOTE",
-            help="Accept a --host that other machines reach: whoever reaches it can reset, step and score.",
+            help="Accept a --host that other machines reach, and no token: whoever reaches it can reset, "
+            "step and score.",
         ),
     ] = False,
     capacity: Annotated[
@@ -180,6 +182,7 @@ def serve(
     judge_timeout: JudgeTimeout = 60.0,
     judge_retries: JudgeRetries = 3,
     prefer_judge: PreferJudge = False,
+    token_file: TokenFile = None,
     allow_unconfined: AllowUnconfined = False,
     allow_lost_rows: AllowLostRows = False,
 ) -> None:
@@ -188,7 +191,15 @@ def serve(
     from .serve import serve as run
 
     options = ServeOptions(
-        host, port, allow_remote, capacity, idle_timeout, prefork, call_timeout, public_url
+        host,
+        port,
+        allow_remote,
+        capacity,
+        idle_timeout,
+        prefork,
+        call_timeout,
+        public_url,
+        token=_token(token_file),
     )
     judge = _judge(judge_url, judge_model, judge_temperature, judge_timeout, judge_retries)
     run(_worlds(pack, allow_unconfined, allow_lost_rows, judge, prefer_judge=prefer_judge), options)
@@ -233,8 +244,14 @@ def show(
 def run(
     task: Annotated[str, typer.Argument(metavar="TASK", help="A task's id, as in `show`.")],
     agent: Annotated[
-        AgentName, typer.Option(help="gold plays the task's solution; noop does nothing.")
-    ] = AgentName.GOLD,
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="gold plays the task's solution; noop does nothing; the others cheat: early-done, "
+            "answer-guessing, read-spam, spray, repeat-write, format-only, half-gold, gold-and-damage, "
+            "destroy.",
+        ),
+    ] = "gold",
     seed: Annotated[int, typer.Option(help="The world's seed.")] = 0,
     url: Annotated[
         str | None,
@@ -242,6 +259,7 @@ def run(
             metavar="URL", envvar="SUBWORLDS_URL", help="Play on this server, not on one of our own."
         ),
     ] = None,
+    token_file: TokenFile = None,
     pack: Packs = None,
     judge_url: JudgeUrl = None,
     judge_model: JudgeModel = None,
@@ -258,7 +276,9 @@ def run(
 
     judge = _judge(judge_url, judge_model, judge_temperature, judge_timeout, judge_retries)
     worlds = _worlds(pack, allow_unconfined, allow_lost_rows, judge, prefer_judge=prefer_judge)
-    run_task(worlds, task, agent.value, seed=seed, url=url, as_json=as_json)
+    run_task(
+        worlds, task, agent, seed=seed, url=url, token=_token(token_file) if url else None, as_json=as_json
+    )
 
 
 @app.command()
@@ -344,6 +364,12 @@ def bench(
 
     options = BenchOptions(scenario, read_tool, read_arguments, sessions, quick)
     run(_worlds(pack, allow_unconfined, allow_lost_rows), options, as_json=as_json)
+
+
+def _token(file: Path | None) -> str | None:
+    from .token import read_token
+
+    return read_token(file, os.environ.get("SUBWORLDS_TOKEN"))
 
 
 def _worlds(

@@ -9,28 +9,39 @@ from contextlib import nullcontext
 from rich.console import Console
 from rich.text import Text
 
-from ..envs.client import ServerError, SubworldsEnv
-from ..training.agents import Agent, EpisodeRecord, NoEpisode, NoopAgent, play_episode
+from ..envs.client import AccessDenied, ServerError, SubworldsEnv
+from ..training.agents import Agent, EpisodeRecord, NoEpisode, play_episode
 from .episode_view import components_line, end_line, receipt_lines, step_line
 from .failure import CommandFailed
-from .gold import gold_agent
 from .hosting import hosted
 from .screen import indented, screen
+from .scripted import needs_solution, require_agent, scripted_agent
 from .worlds import Worlds, find_task
 
 
-def run_task(worlds: Worlds, task_id: str, agent: str, *, seed: int, url: str | None, as_json: bool) -> None:
+def run_task(
+    worlds: Worlds,
+    task_id: str,
+    agent: str,
+    *,
+    seed: int,
+    url: str | None,
+    token: str | None = None,
+    as_json: bool,
+) -> None:
     """Play one episode and show it.
 
     Args:
-        agent: "gold" or "noop".
+        agent: the name of a scripted agent.
         url: a running server's, or None for one of our own.
+        token: the running server's control token.
 
     Raises:
         BadInput: unreadable packs, no such task, or no gold solution to play.
         CommandFailed: no episode, no server, or an episode that cannot be scored.
     """
-    record = _play(worlds, task_id, agent, seed, url)
+    require_agent(agent)
+    record = _play(worlds, task_id, agent, seed, url, token)
     if as_json:
         print(json.dumps(record.to_json(), indent=2, ensure_ascii=False))
     else:
@@ -48,27 +59,33 @@ def _print(console: Console, record: EpisodeRecord) -> None:
         console.print(indented(line))
 
 
-def _play(worlds: Worlds, task_id: str, agent: str, seed: int, url: str | None) -> EpisodeRecord:
-    if url is not None and agent == "noop":  # the server alone must know the task
-        return asyncio.run(play_on(url, task_id, NoopAgent(), seed))
+def _play(
+    worlds: Worlds, task_id: str, agent: str, seed: int, url: str | None, token: str | None
+) -> EpisodeRecord:
+    if url is not None and not needs_solution(agent):  # the server alone must know the task
+        return asyncio.run(play_on(url, task_id, scripted_agent(agent, None), seed, token))
     catalog = worlds.catalog()
     task = find_task(catalog, task_id)
-    player: Agent = gold_agent(task) if agent == "gold" else NoopAgent()
+    player = scripted_agent(agent, task)
     with nullcontext(url) if url is not None else hosted(worlds, catalog) as server:
-        return asyncio.run(play_on(server, task.id, player, seed))
+        return asyncio.run(play_on(server, task.id, player, seed, token))
 
 
-async def play_on(url: str, task_id: str, agent: Agent, seed: int) -> EpisodeRecord:
+async def play_on(url: str, task_id: str, agent: Agent, seed: int, token: str | None = None) -> EpisodeRecord:
     """Play one episode on the server at `url`.
 
     Raises:
         CommandFailed: it cannot be reached, refused the episode, or broke.
     """
     try:
-        async with SubworldsEnv(base_url=url) as env:
+        async with SubworldsEnv(base_url=url, token=token) as env:
             return await play_episode(env, task_id, agent, seed=seed)
     except NoEpisode as error:
         raise CommandFailed(f"{url} gave no episode: {error}") from error
+    except AccessDenied as error:
+        raise CommandFailed(
+            f"{error}\nGive its token with --token-file FILE or in SUBWORLDS_TOKEN."
+        ) from error
     except (OSError, ServerError) as error:
         raise CommandFailed(
             f"no episode on {url}: {error}\nIs it a subworlds server? `subworlds serve` starts one."

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import signal
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import FrameType
+from urllib.parse import urlsplit
 
 from ..envs.app import ServerSettings
+from ..envs.gate import Access
 from ..envs.server import CannotListen, Server, listen
 from ..scenarios.manager import ManagerSettings
 from ..scenarios.pack import Catalog
@@ -31,6 +33,8 @@ class ServeOptions:
     prefork: int
     call_timeout_s: float
     public_url: str | None
+    token: str | None = field(default=None, repr=False)
+    """What the control plane asks for."""
 
 
 def serve(worlds: Worlds, options: ServeOptions) -> None:
@@ -46,7 +50,10 @@ def serve(worlds: Worlds, options: ServeOptions) -> None:
     tell_repairs(catalog)
     tell_judged(catalog, worlds.judge)
     settings = ServerSettings(
-        manager=_manager_settings(worlds, options), judge=worlds.judge, public_url=options.public_url
+        manager=_manager_settings(worlds, options),
+        judge=worlds.judge,
+        access=_access(options),
+        public_url=options.public_url,
     )
     server = Server(catalog, settings)
     try:
@@ -76,12 +83,23 @@ def _manager_settings(worlds: Worlds, options: ServeOptions) -> ManagerSettings:
 
 
 def _require_local(options: ServeOptions) -> None:
-    if not options.allow_remote and not _is_loopback(options.host):
+    if options.token is None and not options.allow_remote and not _is_loopback(options.host):
         raise BadInput(
-            f"--host {options.host} can be reached from other machines, and this server asks nobody who they "
-            "are: whoever reaches the port can reset, step and score episodes. To accept that (behind a "
-            "firewall, or in a container), add --allow-remote; otherwise leave --host at 127.0.0.1."
+            f"--host {options.host} can be reached from other machines, and without a token this server asks "
+            "nobody who they are: whoever reaches the port could reset, step and score episodes. Give it a "
+            "token (--token-file FILE, or SUBWORLDS_TOKEN), accept the risk (--allow-remote), or leave "
+            "--host at 127.0.0.1."
         )
+
+
+def _access(options: ServeOptions) -> Access:
+    """A server on the loopback answers to its own names only, so that no web page can reach it by another."""
+    public = urlsplit(options.public_url or "").hostname
+    return Access(
+        token=options.token,
+        anyone=options.allow_remote,
+        hosts=frozenset(name.lower() for name in (options.host, public) if name),
+    )
 
 
 def _is_loopback(host: str) -> bool:

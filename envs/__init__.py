@@ -1,6 +1,6 @@
 """The OpenEnv environment: what travels, the client, and the server."""
 
-from .client import ConnectionLost, ServerBusy, ServerError, SubworldsEnv
+from .client import AccessDenied, ConnectionLost, ServerBusy, ServerError, SubworldsEnv
 from .models import (
     CallTool,
     CallToolObservation,
@@ -17,6 +17,7 @@ from .models import (
 )
 
 __all__ = [
+    "AccessDenied",
     "CallTool",
     "CallToolObservation",
     "ConnectionLost",

@@ -21,6 +21,7 @@ from starlette.types import Receive, Scope, Send
 
 from ..scenarios.tool import ToolResult
 from .episode import Episode, EpisodeRefused, EpisodeService
+from .gate import bearer_token
 
 MAX_REQUEST_BYTES = 1024 * 1024
 """The largest request body an agent may send."""
@@ -49,7 +50,7 @@ class AgentPlane:
     async def serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request: refuse it, or hand it to the SDK in the name of its episode."""
         request = Request(scope, receive)
-        episode = self._service.find(request.path_params["session_id"], _bearer_token(request))
+        episode = self._service.find(request.path_params["session_id"], bearer_token(request.headers))
         if episode is None:
             await _refuse(401, "unknown session or wrong token", {"WWW-Authenticate": "Bearer"})(
                 scope, receive, send
@@ -137,11 +138,6 @@ def _replay(body: bytes) -> Receive:
         return next(messages, {"type": "http.disconnect"})
 
     return receive
-
-
-def _bearer_token(request: Request) -> str:
-    scheme, _, token = request.headers.get("authorization", "").partition(" ")
-    return token.strip() if scheme.lower() == "bearer" else ""
 
 
 def _refuse(status: int, message: str, headers: dict[str, str]) -> Response:

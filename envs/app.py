@@ -21,6 +21,7 @@ from .agent_plane import AgentPlane
 from .client import ENVIRONMENT
 from .environment import SubworldsEnvironment
 from .episode import EpisodeService
+from .gate import Access, Gate
 from .models import ResetObservation, StepObservation, SubworldsAction, SubworldsState
 
 
@@ -32,6 +33,7 @@ class ServerSettings:
     verifier: VerifierLimits = field(default_factory=VerifierLimits)
     judge: JudgeSettings | None = None
     """The model that decides judged tasks."""
+    access: Access = field(default_factory=Access)
     public_url: str | None = None
     """How agents reach the server, where that is not the address it listens on (a proxy, a container)."""
 
@@ -44,6 +46,7 @@ class Application:
         self._settings = settings
         self._service: EpisodeService | None = None
         self.asgi = FastAPI(title="subworlds", version="1.0.0", lifespan=self._lifespan)
+        self.asgi.add_middleware(Gate, access=settings.access)
         self._openenv = _EnvServer(
             partial(SubworldsEnvironment, lambda: self.service),
             SubworldsAction,

@@ -10,7 +10,7 @@ import httpx
 from openenv.core.client_types import StepResult
 from openenv.core.env_client import EnvClient
 from pydantic import ValidationError
-from websockets.exceptions import ConnectionClosed
+from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from .models import (
     CallTool,
@@ -48,6 +48,10 @@ class ConnectionLost(ConnectionError):
     """The connection to the server closed before it answered. The episode is gone."""
 
 
+class AccessDenied(ConnectionError):
+    """The server did not let us in: no control token, a wrong one, or a machine that it does not serve."""
+
+
 class SubworldsEnv(EnvClient[Any, SubworldsObservation, SubworldsState]):
     """Plays episodes on a subworlds server.
 
@@ -59,6 +63,7 @@ class SubworldsEnv(EnvClient[Any, SubworldsObservation, SubworldsState]):
         self,
         base_url: str = "http://127.0.0.1:8000",
         *,
+        token: str | None = None,
         connect_timeout_s: float = 10.0,
         message_timeout_s: float = 120.0,
         websocket_ping_interval_s: float | None = None,
@@ -67,10 +72,13 @@ class SubworldsEnv(EnvClient[Any, SubworldsObservation, SubworldsState]):
     ) -> None:
         """Args:
         base_url: where the server listens.
+        token: the server's control token, where it asks for one.
         connect_timeout_s: seconds to wait for a connection.
         message_timeout_s: seconds to wait for an answer; more than the server's limit for a call.
         options: passed to OpenEnv's EnvClient (`headers`, `provider`, ...).
         """
+        if token is not None:
+            options["headers"] = {**(options.get("headers") or {}), "Authorization": f"Bearer {token}"}
         super().__init__(
             base_url=base_url,
             connect_timeout_s=connect_timeout_s,
@@ -84,6 +92,14 @@ class SubworldsEnv(EnvClient[Any, SubworldsObservation, SubworldsState]):
 
     async def __aenter__(self) -> Self:
         await self.connect()
+        return self
+
+    async def _connect_async(self) -> Self:
+        """Connect. Raises AccessDenied where the server refuses us, ConnectionError where there is none."""
+        try:
+            await super()._connect_async()  # pyright: ignore[reportUnknownMemberType]
+        except ConnectionError as error:
+            raise _explained(error, self.base_url) from error
         return self
 
     async def list_tools(self) -> list[Tool]:
@@ -203,6 +219,15 @@ class SubworldsEnv(EnvClient[Any, SubworldsObservation, SubworldsState]):
         if response.is_error:
             raise ServerError(str(response.status_code), f"{method} {path}: {response.text[:300]}")
         return response.json()
+
+
+def _explained(error: ConnectionError, url: str | None) -> ConnectionError:
+    """A refusal as one; any other failure to connect as it is."""
+    refusal = error.__cause__
+    if not isinstance(refusal, InvalidStatus) or refusal.response.status_code not in (401, 403):
+        return error
+    said = refusal.response.body.decode(errors="replace")[:300]
+    return AccessDenied(f"{url} refused the connection ({refusal.response.status_code}): {said}")
 
 
 def _error_of(data: dict[str, Any]) -> ServerError:

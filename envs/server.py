@@ -12,6 +12,8 @@ import uvicorn
 
 from ..scenarios.pack import Catalog
 from .app import Application, ServerSettings
+from .gate import MAX_BODY_BYTES
+from .patience import PatientProtocol
 
 _DRAIN_TIMEOUT_S = 40.0
 _BACKLOG = 2048
@@ -59,7 +61,9 @@ class Server(uvicorn.Server):
                 self.application.asgi,
                 log_level="warning",
                 access_log=False,
+                http=PatientProtocol,
                 ws="websockets-sansio",
+                ws_max_size=MAX_BODY_BYTES,
                 ws_ping_interval=None,
                 ws_per_message_deflate=False,
                 timeout_graceful_shutdown=5,

@@ -13,6 +13,22 @@ from typing import Any, TypeAlias
 from ..envs.models import CallTool, CallToolObservation, Done, Tool
 from .agents import Move
 
+ADVERSARIES = (
+    "early-done",
+    "answer-guessing",
+    "read-spam",
+    "spray",
+    "repeat-write",
+    "format-only",
+    "half-gold",
+    "gold-and-damage",
+    "destroy",
+)
+"""Names of all adversaries."""
+
+GOLD_ABUSERS = frozenset({"repeat-write", "half-gold", "gold-and-damage"})
+"""Those that misuse the gold solution."""
+
 _MANY = 20
 _GUESS = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, yes, no, none, all, Monday, 2026-03-02"
 

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
+
+from subworlds.envs.app import ServerSettings
+from subworlds.envs.gate import Access
+from subworlds.scenarios.manager import ManagerSettings
 
 from .conftest import Command
 
@@ -96,3 +102,35 @@ def test_url_that_is_none_is_one_clear_message(subworlds: Command, url: str) -> 
     ran = subworlds("run", "x/y", "--agent", "noop", "--url", url)
     assert ran.status in (1, 2)
     assert ran.err.startswith("subworlds: ")
+
+
+def test_an_adversary_plays_and_is_not_paid_like_gold(
+    subworlds: Command, worlds: Path, server_url: str
+) -> None:
+    for name in ("early-done", "answer-guessing", "half-gold", "repeat-write"):
+        ran = subworlds(
+            "run", "kiosk/sell-apples", "--agent", name, "--json", "--url", server_url, "--pack", worlds
+        )
+        assert (ran.status, ran.json["agent"]) == (0, name)
+        assert ran.json["reward"] <= 0.35
+
+
+def test_an_unknown_agent_is_named_beside_those_there_are(subworlds: Command) -> None:
+    ran = subworlds("run", "kiosk/sell-apples", "--agent", "bold")
+    assert (ran.status, ran.out) == (2, "")
+    assert "there is no agent 'bold'; there are gold, noop, early-done," in ran.err
+
+
+def test_a_guarded_server_is_played_with_its_token_only(
+    subworlds: Command, serve: Callable[..., AbstractContextManager[str]], worlds: Path, tmp_path: Path
+) -> None:
+    token = "a-token-that-nobody-guesses"
+    file = tmp_path / "token"
+    file.write_text(token + "\n")
+    settings = ServerSettings(manager=ManagerSettings(warm=False), access=Access(token=token))
+    with serve([worlds], settings) as url:
+        command = ("run", "kiosk/sell-apples", "--agent", "noop", "--json", "--url", url)
+        refused = subworlds(*command)
+        assert refused.status == 1
+        assert "--token-file FILE or in SUBWORLDS_TOKEN" in refused.err
+        assert subworlds(*command, "--token-file", file).json["reward"] == 0.0

@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import urllib.error
 import urllib.request
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -104,6 +105,52 @@ def test_remote_address_is_served_when_allowed(worlds: Path) -> None:
         url = ready_url(process).replace("0.0.0.0", "127.0.0.1")
         with urllib.request.urlopen(f"{url}/health", timeout=10) as answer:
             assert json.load(answer) == {"status": "healthy"}
+
+
+def test_remote_address_is_served_to_those_who_know_the_token(worlds: Path, tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    file.write_text("a-token-that-nobody-guesses\n")
+    with served("--host", "0.0.0.0", "--port", "0", "--token-file", str(file), "--pack", worlds) as process:
+        url = ready_url(process).replace("0.0.0.0", "127.0.0.1")
+        with pytest.raises(urllib.error.HTTPError, match="401"):
+            urllib.request.urlopen(f"{url}/stats", timeout=10)
+        headers = {"Authorization": f"Bearer {file.read_text().strip()}"}
+        with urllib.request.urlopen(urllib.request.Request(f"{url}/stats", headers=headers)) as answer:
+            assert json.load(answer)["sessions"] == 0
+        process.terminate()
+        assert "nobody-guesses" not in "".join(process.communicate(timeout=60))
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        (b"", "has 0 characters"),
+        (b"too-short\n", "has 9 characters"),
+        (b"a token with spaces in it", "spaces"),
+        ("tökens-are-plain-text-only".encode(), "ASCII"),
+        (b"\xff" * 20, "not text"),
+        (None, "cannot be read"),
+    ],
+)
+def test_a_token_that_is_none_is_refused_and_not_shown(
+    subworlds: Command, tmp_path: Path, written: bytes | None, said: str
+) -> None:
+    file = tmp_path / "token"
+    if written is not None:
+        file.write_bytes(written)
+    ran = subworlds("serve", "--port", "0", "--token-file", file)
+    assert (ran.status, ran.out) == (2, "")
+    assert said in ran.err
+    assert "too-short" not in ran.err
+
+
+def test_two_tokens_are_one_too_many(
+    subworlds: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SUBWORLDS_TOKEN", "a-token-that-nobody-guesses")
+    ran = subworlds("serve", "--port", "0", "--token-file", tmp_path / "token")
+    assert (ran.status, ran.out) == (2, "")
+    assert "both given" in ran.err
 
 
 def _descendants(pid: int) -> list[int]:

@@ -9,7 +9,7 @@ from itertools import chain
 
 import pytest
 
-from subworlds.cli.gold import gold_agent
+from subworlds.cli.scripted import gold_agent
 from subworlds.envs import CallTool, SubworldsEnv
 from subworlds.envs.app import ServerSettings
 from subworlds.envs.rubric import PARTIAL
