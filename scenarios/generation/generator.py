@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from ...sandbox import SandboxError, Zygote, require_confinement
 from ...sandbox.errand import AnswerTooLong, run_errand
@@ -17,13 +17,14 @@ from ..errors import Problem
 from ..fields import Place
 from ..files import read_text
 from ..task import JSON
+from .answers import DrawnTask, NoAnswer, SeedRow, read_drafts, read_failure, read_rows
 
 GENERATOR = "generator.py"
 
-SeedRow: TypeAlias = tuple[str, list[str], list[JSON]]
-"""Table, columns, values."""
 TakenTask: TypeAlias = tuple[str, JSON, JSON]
 """Prompt, solution and answer of a task that is there already."""
+
+T = TypeVar("T")
 
 _ZYGOTE = "subworlds.scenarios.generation.process"
 _MOST_ANSWER_BYTES = 64 * 1024 * 1024
@@ -94,21 +95,21 @@ class Generators:
             GeneratorError: the generator is missing, fails, or yields what is no row.
             SandboxError: its process could not be had.
         """
-        answer = await self._ask(folder, clock, {})
-        return [(table, columns, values) for table, columns, values in answer["rows"]]
+        return await self._ask(folder, clock, {}, read_rows)
 
     async def drafts(
         self, folder: Path, clock: datetime, database: Path, order: DrawOrder
-    ) -> list[dict[str, JSON]]:
-        """Drafts over the seeded `database`, not more than asked for, fewer where there are no more.
+    ) -> list[DrawnTask]:
+        """Tasks over the seeded `database`, not more than asked for, fewer where there are no more.
 
-        Each has template, difficulty, tags, split, prompt, solution, answer and verify; what they hold is not
-        checked beyond being JSON. Raises as `rows` does.
+        Raises as `rows` does.
         """
-        answer = await self._ask(folder, clock, {"database": _absolute(database), **asdict(order)})
-        return list(answer["drafts"])
+        wanted = {"database": _absolute(database), **asdict(order)}
+        return await self._ask(folder, clock, wanted, read_drafts)
 
-    async def _ask(self, folder: Path, clock: datetime, wanted: Mapping[str, Any]) -> dict[str, Any]:
+    async def _ask(
+        self, folder: Path, clock: datetime, wanted: Mapping[str, Any], read: Callable[[JSON], T]
+    ) -> T:
         file = folder / GENERATOR
         request = {
             **asdict(self._limits),
@@ -120,22 +121,27 @@ class Generators:
             "enforced": self._enforced,
         }
         answer = await self._run(file, json.dumps(request).encode())
-        if "failed" in answer:
-            failed = answer["failed"]
-            raise GeneratorError([Problem(str(file), failed["line"], failed["field"], failed["reason"])])
-        return answer
+        try:
+            failure = read_failure(answer)
+            if failure is None:
+                return read(answer)
+        except NoAnswer as error:
+            raise _failed(
+                file, "its process answered with something that is neither rows nor tasks"
+            ) from error
+        raise GeneratorError([Problem(str(file), failure.line, failure.field, failure.reason)])
 
-    async def _run(self, file: Path, request: bytes) -> dict[str, Any]:
+    async def _run(self, file: Path, request: bytes) -> JSON:
         try:
             answer = await run_errand(
                 self._zygote, request, wall_s=self._limits.wall_s, most_bytes=_MOST_ANSWER_BYTES
             )
-            return dict(json.loads(answer))
+            return json.loads(answer)
         except TimeoutError as error:
             raise _failed(file, f"did not end within {self._limits.wall_s:g} s") from error
         except AnswerTooLong as error:
             raise _failed(file, f"produced {error}") from error
-        except (OSError, ValueError, TypeError, RecursionError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             reason = "its process ended without an answer (out of memory or CPU time, or the code ended it)"
             raise _failed(file, reason) from error
 

@@ -10,7 +10,7 @@ from functools import cache
 from itertools import groupby
 
 from ..task import JSON
-from .generator import SeedRow
+from .answers import SeedRow
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _MOST_ROWS = 500

@@ -11,14 +11,13 @@ from ..errors import Problem
 from ..fields import Fields, Place
 from ..native_tasks import read_task
 from ..task import JSON, Task
+from .answers import DrawnTask
 from .generator import GENERATOR, GeneratorError, TakenTask
 from .world_folder import HandWritten
 
-_OPTIONAL = ("answer", "verify")
-
 
 def task_lines(
-    world: str, drafts: Iterable[dict[str, JSON]], hand_written: Sequence[HandWritten]
+    world: str, drafts: Iterable[DrawnTask], hand_written: Sequence[HandWritten]
 ) -> list[dict[str, JSON]]:
     """A line for each draft, ids counted by template: `world/template-001`.
 
@@ -28,9 +27,8 @@ def task_lines(
     numbers: Counter[str] = Counter()
     lines: list[dict[str, JSON]] = []
     for draft in drafts:
-        template = draft["template"]
-        numbers[template] += 1
-        lines.append(_line(f"{world}/{template}-{numbers[template]:03}", draft))
+        numbers[draft.template] += 1
+        lines.append(_line(f"{world}/{draft.template}-{numbers[draft.template]:03}", draft))
     _refuse_clashes(lines, hand_written)
     return sorted(lines, key=lambda line: list(numbers).index(line["template"]))
 
@@ -63,17 +61,18 @@ def taken(hand_written: Iterable[HandWritten]) -> tuple[TakenTask, ...]:
     return tuple((task.prompt, task.solution, task.answer) for task in hand_written)
 
 
-def _line(task_id: str, draft: dict[str, JSON]) -> dict[str, JSON]:
-    return {
+def _line(task_id: str, draft: DrawnTask) -> dict[str, JSON]:
+    line = {
         "id": task_id,
-        "prompt": draft["prompt"],
-        "difficulty": draft["difficulty"],
-        "split": draft["split"],
-        "tags": draft["tags"],
-        "template": draft["template"],
-        "solution": draft["solution"],
-        **{name: draft[name] for name in _OPTIONAL if draft[name] is not None},
+        "prompt": draft.prompt,
+        "difficulty": draft.difficulty,
+        "split": draft.split,
+        "tags": draft.tags,
+        "template": draft.template,
+        "solution": draft.solution,
     }
+    optional = {"answer": draft.answer, "verify": draft.verify}
+    return line | {name: value for name, value in optional.items() if value is not None}
 
 
 def _refuse_clashes(lines: Iterable[dict[str, JSON]], hand_written: Sequence[HandWritten]) -> None:

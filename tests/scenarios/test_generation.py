@@ -37,6 +37,14 @@ def rows(rng):
 """
 ONE_TEMPLATE = "@template('one', difficulty='easy')\ndef one(world, rng):\n    "
 
+FORGED = """
+import contextlib, os
+for descriptor in range(64):
+    with contextlib.suppress(OSError):
+        os.write(descriptor, %r)
+os._exit(0)
+"""
+
 Lines: TypeAlias = list[dict[str, Any]]
 
 
@@ -235,6 +243,11 @@ async def test_world_is_the_seeded_database_at_its_time_and_cannot_be_written(
         ("while True:\n    pass", "did not end within 0.5 s"),
         ("import fastapi", "a generator has the standard library"),
         ("import os\nos._exit(0)", "its process ended without an answer"),
+        (FORGED % b'{"drafts": 7}', "something that is neither rows nor tasks"),
+        (FORGED % b'{"drafts": [{}]}', "something that is neither rows nor tasks"),
+        (FORGED % b'{"failed": [1]}', "something that is neither rows nor tasks"),
+        (FORGED % b"[]", "something that is neither rows nor tasks"),
+        (FORGED % b"{", "its process ended without an answer"),
         ("x = 'a' * 10**10", "MemoryError"),
         ("import socket\nsocket.socket()", "generator.py:2: PermissionError"),
         (f"open({str(Path(__file__))!r})", "generator.py:1: PermissionError"),
