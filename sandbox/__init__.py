@@ -2,11 +2,13 @@
 
 from .confinement import Confinement, Limits, confine, require_confinement, silence_standard_streams
 from .control import ForkControl, ProcessHandle, Zygote
+from .errand import AnswerTooLong, run_errand
 from .errors import ProcessDied, SandboxError, SandboxUnavailable
 from .seccomp import Profile
 from .workspace import Workspace, WorkspaceFull, clone_file, has_room, remove_tree
 
 __all__ = [
+    "AnswerTooLong",
     "Confinement",
     "ForkControl",
     "Limits",
@@ -23,5 +25,6 @@ __all__ = [
     "has_room",
     "remove_tree",
     "require_confinement",
+    "run_errand",
     "silence_standard_streams",
 ]

@@ -6,6 +6,7 @@ import asyncio
 import socket
 
 from .control import Zygote
+from .errors import SandboxError
 
 
 class AnswerTooLong(ValueError):
@@ -23,7 +24,7 @@ async def run_errand(zygote: Zygote, request: bytes, *, wall_s: float, most_byte
         SandboxError: it could not be had.
         OSError: it is gone.
     """
-    ours, theirs = socket.socketpair()
+    ours, theirs = _channel()
     with ours:
         with theirs:
             pid = await zygote.control.fork({}, [theirs.fileno()])
@@ -32,6 +33,13 @@ async def run_errand(zygote: Zygote, request: bytes, *, wall_s: float, most_byte
                 return await _converse(ours, request, most_bytes)
         finally:
             await zygote.control.kill(pid)
+
+
+def _channel() -> tuple[socket.socket, socket.socket]:
+    try:
+        return socket.socketpair()
+    except OSError as error:
+        raise SandboxError(error.strerror) from error
 
 
 async def _converse(channel: socket.socket, request: bytes, most_bytes: int) -> bytes:

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..sandbox.confinement import Confinement, Limits, confine, enter_child, silence_standard_streams
+from ..sandbox.errand import read_request
 from ..sandbox.messages import Message
 from ..sandbox.seccomp import Profile
 from ..sandbox.timezones import time_zone_folders
@@ -57,7 +58,7 @@ def run(_: Message, descriptors: list[int]) -> None:
     """Runs in a fresh fork of the zygote: read one job, judge it, answer once."""
     silence_standard_streams()
     with socket.socket(fileno=descriptors[0]) as channel:
-        job = json.loads(_read_all(channel))
+        job = json.loads(read_request(channel))
         answer = _judge(job)
         channel.sendall(json.dumps(answer).encode())
 
@@ -177,10 +178,3 @@ def _seal(path: str) -> dict[str, Any]:
     except sqlite3.Error as error:
         return {"sealed": False, "reason": f"the final database is damaged: {error}"}
     return {"sealed": mode == "delete", "reason": f"the final database stayed in journal mode {mode}"}
-
-
-def _read_all(channel: socket.socket) -> bytes:
-    parts: list[bytes] = []
-    while part := channel.recv(1 << 20):
-        parts.append(part)
-    return b"".join(parts)

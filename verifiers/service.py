@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import json
 import os
-import socket
 import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, cast
 
-from ..sandbox import ProcessDied, SandboxError, Zygote
+from ..sandbox import ProcessDied, SandboxError, Zygote, run_errand
 from ..scenarios.clock import TICK_S
 from ..scenarios.errors import ScenarioError
 from ..scenarios.manager import ScenarioManager, ServerFull
@@ -303,26 +302,16 @@ class Verification:
         return cast("dict[str, Any]", answer)
 
     async def _ask_process(self, request: bytes) -> bytes:
-        """Fork a process, hand it the job, and read its answer. Nothing of the process is left."""
-        ours, theirs = _channel()
-        with ours:
-            with theirs:
-                zygote, pid = await self._fork(theirs.fileno())
-            try:
-                async with asyncio.timeout(self._limits.wall_s):
-                    return await _converse(ours, request)
-            finally:
-                await zygote.control.kill(pid)
-
-    async def _fork(self, channel: int) -> tuple[Zygote, int]:
-        """A fresh fork that holds `channel`. Where the zygote died on us, another is started."""
+        """One errand of the zygote. Where it died on us, another is started."""
         zygote = await self._ensure_zygote()
         try:
-            return zygote, await zygote.control.fork({}, [channel])
+            return await self._send(zygote, request)
         except ProcessDied:
             await zygote.control.closed.wait()
-        zygote = await self._ensure_zygote()
-        return zygote, await zygote.control.fork({}, [channel])
+        return await self._send(await self._ensure_zygote(), request)
+
+    async def _send(self, zygote: Zygote, request: bytes) -> bytes:
+        return await run_errand(zygote, request, wall_s=self._limits.wall_s, most_bytes=_MAX_ANSWER_BYTES)
 
     async def _ensure_zygote(self) -> Zygote:
         async with self._zygote_lock:
@@ -334,27 +323,6 @@ class Verification:
             if self._zygote is None:
                 self._zygote = await Zygote.start(_ZYGOTE)
             return self._zygote
-
-
-def _channel() -> tuple[socket.socket, socket.socket]:
-    try:
-        return socket.socketpair()
-    except OSError as error:
-        raise SandboxError(error.strerror) from error
-
-
-async def _converse(channel: socket.socket, request: bytes) -> bytes:
-    """Send `request`, and read until the other end closes."""
-    channel.setblocking(False)
-    loop = asyncio.get_running_loop()
-    await loop.sock_sendall(channel, request)
-    channel.shutdown(socket.SHUT_WR)
-    answer = bytearray()
-    while part := await loop.sock_recv(channel, 1 << 16):
-        answer += part
-        if len(answer) > _MAX_ANSWER_BYTES:
-            raise ValueError("the answer is too long")
-    return bytes(answer)
 
 
 def _is_plain_file(database: Path) -> bool:

@@ -11,8 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeAlias, TypeVar
 
-from ...sandbox import SandboxError, Zygote, require_confinement
-from ...sandbox.errand import AnswerTooLong, run_errand
+from ...sandbox import AnswerTooLong, SandboxError, Zygote, require_confinement, run_errand
 from ..errors import Problem
 from ..fields import Place
 from ..files import read_text

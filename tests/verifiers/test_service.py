@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from subworlds.sandbox import errand
 from subworlds.scenarios.manager import ServerFull
 from subworlds.scenarios.task import (
     Answer,
@@ -341,7 +342,7 @@ async def test_a_server_out_of_descriptors_gives_a_verifier_error(
     def exhausted() -> None:
         raise OSError(24, "Too many open files")
 
-    monkeypatch.setattr(service.socket, "socketpair", exhausted)
+    monkeypatch.setattr(errand.socket, "socketpair", exhausted)
     verdict = await kiosk.judge(BY_SQL)
     assert verdict.outcome == "verifier_error"
     assert verdict.reason.endswith("could not be started: Too many open files")
