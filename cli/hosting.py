@@ -7,6 +7,7 @@ import threading
 from collections.abc import Generator
 from concurrent.futures import Future
 from contextlib import contextmanager
+from dataclasses import replace
 
 from ..envs.app import ServerSettings
 from ..envs.server import Server, listen
@@ -16,14 +17,19 @@ from .worlds import Worlds
 
 
 @contextmanager
-def hosted(worlds: Worlds, catalog: Catalog) -> Generator[str]:
+def hosted(worlds: Worlds, catalog: Catalog, *, warm: bool = False) -> Generator[str]:
     """Serve `catalog` on a thread of its own; yields the URL.
+
+    Args:
+        warm: for many episodes of each world.
 
     Raises:
         CommandFailed: worlds cannot be confined here, or the server could not start.
     """
     worlds.require_sandbox()
-    server = Server(catalog, ServerSettings(manager=worlds.manager_settings(), judge=worlds.judge))
+    server = Server(
+        catalog, ServerSettings(manager=replace(worlds.manager_settings(), warm=warm), judge=worlds.judge)
+    )
     ready: Future[str] = Future()
     thread = threading.Thread(target=_serve, args=(server, ready), name="subworlds-server")
     thread.start()

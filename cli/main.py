@@ -281,6 +281,55 @@ def run(
     )
 
 
+@app.command("eval")
+def eval_command(
+    agent: Annotated[
+        str, typer.Option(metavar="NAME", help="Who plays: gold, noop or an adversary, as in `run`.")
+    ] = "gold",
+    split: Annotated[str | None, typer.Option(help="Play this split only.")] = None,
+    scenario: Annotated[str | None, typer.Option(help="Play this world only.")] = None,
+    attempts: Annotated[
+        int, typer.Option("--attempts", "-k", min=1, help="Episodes for each task, for pass@k and pass^k.")
+    ] = 1,
+    limit: Annotated[int | None, typer.Option(min=1, help="Play the first so many tasks only.")] = None,
+    seed: Annotated[int, typer.Option(help="The first attempt's seed; others count up from it.")] = 0,
+    at_once: Annotated[int, typer.Option(min=1, help="Episodes played at the same time.")] = 8,
+    url: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="URL",
+            envvar="SUBWORLDS_URL",
+            help="Play on this server; repeat for several, used in turn.",
+        ),
+    ] = None,
+    token_file: TokenFile = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Store every trajectory here, one JSON object a line."),
+    ] = None,
+    pack: Packs = None,
+    as_json: AsJson = False,
+    allow_unconfined: AllowUnconfined = False,
+    allow_lost_rows: AllowLostRows = False,
+) -> None:
+    """Let an agent play many tasks; report success, pass@k, rewards and errors, with 95 % intervals."""
+    from .evaluate import EvalOptions, evaluate
+
+    options = EvalOptions(
+        agent=agent,
+        split=split,
+        scenario=scenario,
+        attempts=attempts,
+        limit=limit,
+        seed=seed,
+        at_once=at_once,
+        urls=tuple(url or ()),
+        out=out,
+        token=_token(token_file) if url else None,
+    )
+    evaluate(_worlds(pack, allow_unconfined, allow_lost_rows), options, as_json=as_json)
+
+
 @app.command()
 def demo(allow_unconfined: AllowUnconfined = False) -> None:
     """Play a task in every built-in world with two agents: one that solves it, one that does nothing."""

@@ -1,0 +1,173 @@
+"""Evaluation: an agent plays every task k times, and a report says how well it does, and how surely.
+
+Episodes run at once over several connections. One that is invalid, since a world or a verifier broke, is
+played once more; if it is invalid again, it is counted as such and kept out of every rate. Nothing is scored
+0 that was not the doing of the agent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from statistics import fmean
+from typing import Any, TypeAlias
+
+from ..envs.client import SubworldsEnv
+from ..envs.models import TaskCard
+from .agents import CALL_LIMIT, Agent, EpisodeRecord, play_episode
+from .estimates import Attempts, Estimate, estimate, estimate_over, pass_all, pass_at, success
+
+_TRIES = 2
+
+_Groups: TypeAlias = dict[str, list[EpisodeRecord]]
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """What to play, where, and how often."""
+
+    tasks: Sequence[TaskCard]
+    make_agent: Callable[[TaskCard], Agent]
+    """A fresh agent for one episode."""
+    urls: Sequence[str]
+    """Servers, used in turn."""
+    token: str | None = field(default=None, repr=False)
+    """The servers' control token."""
+    attempts: int = 1
+    """Episodes per task (k), under seeds that count up from `seed`."""
+    seed: int = 0
+    at_once: int = 8
+    call_limit: int = CALL_LIMIT
+
+    async def run(self, on_episode: Callable[[EpisodeRecord], None] = lambda _: None) -> list[EpisodeRecord]:
+        """Play everything.
+
+        Args:
+            on_episode: told of each episode when it has ended.
+
+        Returns:
+            The episodes in the order in which they ended; of an invalid one the second try.
+
+        Raises:
+            NoEpisode: a server refused one.
+            ServerError, ConnectionError: a server broke or went away.
+        """
+        waiting = deque(
+            (task, self.seed + attempt) for attempt in range(self.attempts) for task in self.tasks
+        )
+        ended: list[EpisodeRecord] = []
+
+        async def work(url: str) -> None:
+            async with SubworldsEnv(base_url=url, token=self.token) as env:
+                while waiting:
+                    ended.append(await self._play(env, *waiting.popleft()))
+                    on_episode(ended[-1])
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                for number in range(min(self.at_once, len(waiting))):
+                    group.create_task(work(self.urls[number % len(self.urls)]))
+        except ExceptionGroup as broken:
+            raise broken.exceptions[0] from None
+        return ended
+
+    async def _play(self, env: SubworldsEnv, task: TaskCard, seed: int) -> EpisodeRecord:
+        for _ in range(_TRIES - 1):
+            record = await play_episode(
+                env, task.id, self.make_agent(task), seed=seed, call_limit=self.call_limit
+            )
+            if record.valid:
+                return record
+        return await play_episode(env, task.id, self.make_agent(task), seed=seed, call_limit=self.call_limit)
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What an evaluation found. Every estimate is a mean over tasks; None where there is none to average."""
+
+    agent: str
+    tasks: int
+    episodes: int
+    invalid: int
+    """Episodes that a world or a verifier broke, twice each. In no figure below."""
+    success: Estimate | None
+    pass_at: dict[int, Estimate | None]
+    """By k: the chance that one of k episodes solves a task."""
+    pass_all: dict[int, Estimate | None]
+    """By k: the chance that k episodes in a row do."""
+    reward: Estimate | None
+    components: dict[str, Estimate | None]
+    by_difficulty: dict[str, Estimate | None]
+    """Success, by the difficulty that the task says it has."""
+    by_scenario: dict[str, Estimate | None]
+    errors: dict[str, int]
+    """Failed tool calls, by the kind of failure."""
+    calls: float
+    """Tool calls per episode."""
+    seconds: float
+    """Seconds per episode, from reset to verdict."""
+
+    def to_json(self) -> dict[str, Any]:
+        """As a JSON object."""
+        return asdict(self)
+
+
+def report(tasks: Sequence[TaskCard], records: Sequence[EpisodeRecord], attempts: int) -> Report:
+    """Sum up what was played."""
+    valid = [record for record in records if record.valid]
+    by_task = _grouped(valid, lambda record: record.task)
+    cards = {card.id: card for card in tasks}
+    counts = {task: _count(episodes) for task, episodes in by_task.items()}
+    ks = sorted({1, attempts})
+    names = sorted({name for record in valid for name in record.end.components or ()})
+    return Report(
+        agent=records[0].agent if records else "",
+        tasks=len(tasks),
+        episodes=len(records),
+        invalid=len(records) - len(valid),
+        success=estimate_over(list(counts.values()), success),
+        pass_at={k: estimate_over(list(counts.values()), partial(pass_at, k), least=k) for k in ks},
+        pass_all={k: estimate_over(list(counts.values()), partial(pass_all, k), least=k) for k in ks},
+        reward=_mean_over(by_task, lambda record: record.reward or 0.0),
+        components={name: _mean_over(by_task, partial(_component, name)) for name in names},
+        by_difficulty=_success_by(counts, lambda task: cards[task].difficulty or "unknown"),
+        by_scenario=_success_by(counts, lambda task: cards[task].scenario),
+        errors=dict(
+            sorted(
+                Counter(
+                    str(step.error.error_type) for record in valid for step in record.steps if step.error
+                ).items()
+            )
+        ),
+        calls=fmean(len(record.steps) for record in valid) if valid else 0.0,
+        seconds=fmean(record.seconds for record in valid) if valid else 0.0,
+    )
+
+
+def _grouped(records: Iterable[EpisodeRecord], key: Callable[[EpisodeRecord], str]) -> _Groups:
+    groups: _Groups = {}
+    for record in records:
+        groups.setdefault(key(record), []).append(record)
+    return groups
+
+
+def _count(episodes: Sequence[EpisodeRecord]) -> Attempts:
+    return Attempts(sum(record.outcome == "complete" for record in episodes), len(episodes))
+
+
+def _component(name: str, record: EpisodeRecord) -> float:
+    return (record.end.components or {}).get(name, 0.0)
+
+
+def _mean_over(by_task: _Groups, value: Callable[[EpisodeRecord], float]) -> Estimate | None:
+    return estimate([fmean(map(value, episodes)) for episodes in by_task.values()])
+
+
+def _success_by(counts: Mapping[str, Attempts], key: Callable[[str], str]) -> dict[str, Estimate | None]:
+    groups: dict[str, list[Attempts]] = {}
+    for task, attempts in counts.items():
+        groups.setdefault(key(task), []).append(attempts)
+    return {name: estimate_over(groups[name], success) for name in sorted(groups)}
