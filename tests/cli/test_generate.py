@@ -156,7 +156,7 @@ def test_draft_that_is_no_task_is_an_error_of_its_author(
     [
         (("nowhere",), "unknown world 'nowhere'"),
         (("librari",), "did you mean 'library'"),
-        (("/tmp",), "has no scenario.json"),
+        ((BAKERY.parent,), "has no scenario.json"),
         (("library", "--pack", "/nowhere"), "/nowhere: is no folder"),
         (
             (BAKERY, "--template", "cancel"),

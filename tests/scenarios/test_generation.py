@@ -14,7 +14,9 @@ from typing import Any, TypeAlias
 import pytest
 import pytest_asyncio
 
+from subworlds.sandbox import SandboxUnavailable
 from subworlds.scenarios.errors import PackError
+from subworlds.scenarios.generation import generator
 from subworlds.scenarios.generation.generator import (
     DrawOrder,
     GeneratorError,
@@ -307,6 +309,19 @@ async def test_missing_generator_is_named(generators: Generators, bakery: WorldF
     (bakery.path / "generator.py").unlink()
     with pytest.raises(GeneratorError, match=r"bakery/generator\.py: is missing"):
         await rows(generators, bakery)
+
+
+async def test_where_generators_cannot_be_confined_they_run_only_on_request(
+    bakery: WorldFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse() -> None:
+        raise SandboxUnavailable("no Landlock here; pass --allow-unconfined")
+
+    monkeypatch.setattr(generator, "require_confinement", refuse)
+    with pytest.raises(SandboxUnavailable, match="--allow-unconfined"):
+        await Generators().__aenter__()
+    async with Generators(allow_unconfined=True) as unconfined:
+        assert len(await unconfined.rows(bakery.path, bakery.about().clock)) == 84
 
 
 # ---------------------------------------------------------------- what the loader makes of it

@@ -406,13 +406,15 @@ POLICY: Table = (
         (
             1,
             "Lending",
-            "Adults may have six loans at a time, juniors (under 16) three. A loan runs for 21 days. Members who"
+            "Adults may have six loans at a time, juniors (under 16) three. A loan runs for 21 days. "
+            "Members who"
             " are suspended, whose membership has run out, or who owe more than $10 do not borrow.",
         ),
         (
             2,
             "Renewals",
-            "A loan may be renewed twice, by 21 days each time, unless it is overdue or somebody waits for the book.",
+            "A loan may be renewed twice, by 21 days each time, unless it is overdue or somebody waits for "
+            "the book.",
         ),
         (
             3,
@@ -422,36 +424,43 @@ POLICY: Table = (
         (
             4,
             "Settling late fines",
-            "When a junior's late return opens a fine of $5 or less, it is waived at once. Adults pay theirs, and so"
+            "When a junior's late return opens a fine of $5 or less, it is waived at once. Adults pay "
+            "theirs, and so"
             " do juniors when it is more than $5.",
         ),
         (
             5,
             "Waivers",
-            "A late fine of up to $5 may be waived when the librarian in charge says so. Fines for damage never are.",
+            "A late fine of up to $5 may be waived when the librarian in charge says so. Fines for damage "
+            "never are.",
         ),
         (
             6,
             "Holds",
-            "An adult may have three holds (waiting or ready) at a time, a junior one. The desk counts them before it"
+            "An adult may have three holds (waiting or ready) at a time, a junior one. The desk counts "
+            "them before it"
             " places another. Whoever has as many as that is not put in one more queue.",
         ),
         (
             7,
             "Sending copies",
-            "When a branch asks for a copy of a book, the copy comes from the branch that has the most of them on its"
+            "When a branch asks for a copy of a book, the copy comes from the branch that has the most of "
+            "them on its"
             " shelf; among equals, from the one whose name comes first in the alphabet.",
         ),
         (
             8,
             "Workshop",
-            "A copy that the workshop gives up on is withdrawn, provided that we have another copy of the book that"
-            " is not withdrawn. Our only copy is never withdrawn: its repair counts as finished and it goes back.",
+            "A copy that the workshop gives up on is withdrawn, provided that we have another copy of the "
+            "book that"
+            " is not withdrawn. Our only copy is never withdrawn: its repair counts as finished and it "
+            "goes back.",
         ),
         (
             9,
             "Membership",
-            "A membership is extended by a year, in its last 90 days or after it has run out. Fines do not stand in"
+            "A membership is extended by a year, in its last 90 days or after it has run out. Fines do not "
+            "stand in"
             " the way of that.",
         ),
         (

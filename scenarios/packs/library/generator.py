@@ -180,9 +180,12 @@ def on_which_shelf(world: World, rng: random.Random) -> Draft | None:
     return Draft(
         prompt=phrase(
             rng,
-            "There is one copy of {title} on a shelf right now. At which branch? Answer with the branch's name only.",
-            "Somebody wants to take {title} home today. Which branch has it on its shelf? Just the branch's name.",
-            "Where could a reader pick {title} off the shelf at this moment? Answer with the name of the branch.",
+            "There is one copy of {title} on a shelf right now. At which branch? Answer with the branch's "
+            "name only.",
+            "Somebody wants to take {title} home today. Which branch has it on its shelf? Just the "
+            "branch's name.",
+            "Where could a reader pick {title} off the shelf at this moment? Answer with the name of the "
+            "branch.",
             title=copy["title"],
         ),
         solution=[look_up_book(copy["title"]), call("get_book", book_id=copy["book_id"])],
@@ -221,7 +224,8 @@ def change_email(world: World, rng: random.Random) -> Draft | None:
     return Draft(
         prompt=phrase(
             rng,
-            "{who} has moved to another mail provider. The new address is {address}; please put it on record.",
+            "{who} has moved to another mail provider. The new address is {address}; please put it on "
+            "record.",
             "Please change {who}'s email address to {address}.",
             "Our letters to {who} bounce. The right email address is {address}.",
             who=who["called"],
@@ -413,7 +417,8 @@ def first_in_line(world: World, rng: random.Random) -> Draft | None:
         prompt=phrase(
             rng,
             "Of those in the queue for {title}, who has waited longest? Answer with the email address only.",
-            "A copy of {title} comes back today. Give me the email address of the member who is next for it, no more.",
+            "A copy of {title} comes back today. Give me the email address of the member who is next for "
+            "it, no more.",
             "Who is at the head of the queue for {title}? Their email address only, please.",
             title=title,
         ),
@@ -437,7 +442,8 @@ def send_by_the_rules(world: World, rng: random.Random) -> Draft | None:
     taker = pick(
         rng,
         world.rows(
-            "SELECT * FROM branches WHERE id NOT IN (SELECT branch_id FROM copies WHERE book_id = ?) ORDER BY id",
+            "SELECT * FROM branches WHERE id NOT IN (SELECT branch_id FROM copies WHERE book_id = ?) ORDER "
+            "BY id",
             sender["book_id"],
         ),
     )
@@ -446,10 +452,12 @@ def send_by_the_rules(world: World, rng: random.Random) -> Draft | None:
     return Draft(
         prompt=phrase(
             rng,
-            "{taker} asks for a copy of {title}. Several branches have one on the shelf: send it from the one that "
+            "{taker} asks for a copy of {title}. Several branches have one on the shelf: send it from the "
+            "one that "
             "our house rules name.",
             "Please send {taker} a copy of {title}, from where the house rules say it should come.",
-            "{taker} needs {title} for a reading circle. Move one there, and mind the house rules on which branch "
+            "{taker} needs {title} for a reading circle. Move one there, and mind the house rules on which "
+            "branch "
             "has to part with its copy.",
             taker=taker["name"],
             title=title,
@@ -517,12 +525,17 @@ def late_by_the_rules(world: World, rng: random.Random) -> Draft | None:
     return Draft(
         prompt=phrase(
             rng,
-            "{who} returns {title}, late, and wants to take along {other} from the shelf at {branch}. Check the book "
-            "in, settle the fine for it as the house rules have it for this member (if it has to be paid, it is paid "
+            "{who} returns {title}, late, and wants to take along {other} from the shelf at {branch}. "
+            "Check the book "
+            "in, settle the fine for it as the house rules have it for this member (if it has to be paid, "
+            "it is paid "
             "now), then lend {other}.",
-            "Check in {title} from {who}; it is overdue. What becomes of the fine is in the house rules; if it is to "
-            "be paid, the money is on the table. After that, lend them the copy of {other} on {branch}'s shelf.",
-            "{who} is at {branch} with the overdue {title}. Take it back, see the house rules for the fine (pay or "
+            "Check in {title} from {who}; it is overdue. What becomes of the fine is in the house rules; "
+            "if it is to "
+            "be paid, the money is on the table. After that, lend them the copy of {other} on {branch}'s "
+            "shelf.",
+            "{who} is at {branch} with the overdue {title}. Take it back, see the house rules for the fine "
+            "(pay or "
             "waive; cash is at hand), and then lend {other} from the shelf here.",
             who=who["called"],
             title=loan["title"],
@@ -560,13 +573,18 @@ def one_more_hold(world: World, rng: random.Random) -> Draft | None:
     return Draft(
         prompt=phrase(
             rng,
-            "{who} wants to be put in the queue for {title}, to be picked up at {branch}. Do that only if the house "
-            "rules let this member have another hold. How many holds, waiting or ready, does the member have in the "
+            "{who} wants to be put in the queue for {title}, to be picked up at {branch}. Do that only if "
+            "the house "
+            "rules let this member have another hold. How many holds, waiting or ready, does the member "
+            "have in the "
             "end? Number only.",
-            "If our house rules allow {who} one more hold, place one on {title} for pick-up at {branch}. If they do "
-            "not, leave everything as it is. Either way, answer with the number of live holds (waiting or ready) that "
+            "If our house rules allow {who} one more hold, place one on {title} for pick-up at {branch}. "
+            "If they do "
+            "not, leave everything as it is. Either way, answer with the number of live holds (waiting or "
+            "ready) that "
             "{who} has now, number only.",
-            "Can {who} have another hold under the house rules? If so, put it on {title}, pick-up {branch}. Then tell "
+            "Can {who} have another hold under the house rules? If so, put it on {title}, pick-up "
+            "{branch}. Then tell "
             "me how many waiting and ready holds that makes, or how many there are already; just the number.",
             who=who["called"],
             title=book["title"],
@@ -611,11 +629,14 @@ def two_wishes(world: World, rng: random.Random) -> Draft | None:
     return Draft(
         prompt=phrase(
             rng,
-            "{who} would like {first} and {second}, both from {branch}. Lend what stands on the shelf there; for what "
+            "{who} would like {first} and {second}, both from {branch}. Lend what stands on the shelf "
+            "there; for what "
             "does not, put the member in the queue, to be picked up at {branch}.",
-            "{who} has come to {branch} for {first} and {second}. Each of them: if a copy is on {branch}'s shelf, lend "
+            "{who} has come to {branch} for {first} and {second}. Each of them: if a copy is on {branch}'s "
+            "shelf, lend "
             "it; if not, place a hold for pick-up at {branch}.",
-            "Two wishes of {who}: {first} and {second}. What {branch} has on its shelf is lent at once, what it has "
+            "Two wishes of {who}: {first} and {second}. What {branch} has on its shelf is lent at once, "
+            "what it has "
             "not is put on hold with pick-up there.",
             who=who["called"],
             first=first,
@@ -649,11 +670,14 @@ def owes_most(world: World, rng: random.Random) -> Draft | None:
     return Draft(
         prompt=phrase(
             rng,
-            "Look at the members who are overdue with copies of the {branch} branch. One of them owes more in open "
+            "Look at the members who are overdue with copies of the {branch} branch. One of them owes more "
+            "in open "
             "fines than the others: how much? Answer in dollars, number only.",
-            "Among those who have an overdue book from {branch}, what is the most that any of them owes us in open "
+            "Among those who have an overdue book from {branch}, what is the most that any of them owes us "
+            "in open "
             "fines at the moment? The amount in dollars, number only.",
-            "{branch}'s own copies that are overdue: go through their borrowers and tell me the highest debt of open "
+            "{branch}'s own copies that are overdue: go through their borrowers and tell me the highest "
+            "debt of open "
             "fines that one of them has, in dollars, just the number.",
             branch=branch["name"],
         ),
@@ -676,11 +700,14 @@ def all_overdue(world: World, rng: random.Random) -> Draft | None:
     return Draft(
         prompt=phrase(
             rng,
-            "{who} brings back everything that is overdue, and only that, and pays the late fines that come of it; "
+            "{who} brings back everything that is overdue, and only that, and pays the late fines that "
+            "come of it; "
             "older fines stay as they are. Please record it all.",
-            "Please check in all overdue loans of {who}, none of the others, and record the late fines that this opens "
+            "Please check in all overdue loans of {who}, none of the others, and record the late fines "
+            "that this opens "
             "as paid. Leave older fines alone.",
-            "{who} has cleared the shelf at home of all that is overdue. Check these books in and book the payment of "
+            "{who} has cleared the shelf at home of all that is overdue. Check these books in and book the "
+            "payment of "
             "each fine this opens, but of no earlier fine.",
             who=who["called"],
         ),
