@@ -240,6 +240,31 @@ def show(
     show_world(_worlds(pack, allow_unconfined, allow_lost_rows), scenario, as_json=as_json)
 
 
+@app.command("import-awm")
+def import_awm_command(
+    source: Annotated[Path, typer.Argument(metavar="DIR", help="An AWM folder (gen_*.jsonl).")],
+    out: Annotated[
+        Path, typer.Argument(metavar="OUT", help="Folder to make, with a world for each scenario.")
+    ],
+    scenario: Annotated[
+        list[str] | None,
+        typer.Option("--scenario", metavar="NAME", help="Import this scenario only. Repeat for several."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the worlds that lie at OUT.")] = False,
+    prefer_judge: PreferJudge = False,
+    as_json: AsJson = False,
+    allow_unconfined: AllowUnconfined = False,
+) -> None:
+    """Turn an AWM folder into native worlds, and report what is wrong with each scenario.
+
+    Exits with 1 if the worlds go without a scenario, task or row that the folder has.
+    """
+    from .import_awm import ImportOptions, import_awm
+
+    worlds = _worlds([source], allow_unconfined, allow_lost_rows=False, prefer_judge=prefer_judge)
+    import_awm(worlds, ImportOptions(out, tuple(scenario or ()), force), as_json=as_json)
+
+
 @app.command()
 def run(
     task: Annotated[str, typer.Argument(metavar="TASK", help="A task's id, as in `show`.")],

@@ -85,6 +85,7 @@ class _ScenarioFolder:
             app,
             self._shown(APP),
             about.clock,
+            about.strict_references,
         )
 
     def _place(self, file: str = "") -> Place:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from .fields import Fields, Place, expected, filled, obj, text, whole
+from .fields import Fields, Place, expected, filled, flag, obj, text, whole
 from .files import read_json
 from .task import DEFAULT_CLOCK, JSON
 
@@ -33,6 +33,8 @@ class About:
     clock: datetime
     generated: Generated | None = None
     """None where every task was written by hand."""
+    strict_references: bool = True
+    """Whether a seed row that points at a missing row stops the world."""
 
 
 def read_about(path: Path, name: str, place: Place) -> About | None:
@@ -40,15 +42,16 @@ def read_about(path: Path, name: str, place: Place) -> About | None:
     fields = read_json(path, place)
     if fields is None:
         return None
-    fields.only(("name", "title", "description", "clock", "generated"))
+    fields.only(("name", "title", "description", "clock", "generated", "strict_references"))
     _check_name(fields, name)
     title = fields.required("title", filled)
     description = fields.required("description", filled)
     clock = fields.optional("clock", _clock)
     generated = fields.optional("generated", _generated)
+    strict = fields.optional("strict_references", flag)
     if title is None or description is None:
         return None
-    return About(title, description, clock or DEFAULT_CLOCK, generated)
+    return About(title, description, clock or DEFAULT_CLOCK, generated, strict is not False)
 
 
 def _check_name(fields: Fields, name: str) -> None:

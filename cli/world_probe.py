@@ -1,0 +1,145 @@
+"""Plays a world as nobody would train on it: to learn what its tools and its verifiers do."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from ..scenarios.json_values import is_array, is_object
+from ..scenarios.manager import ScenarioManager
+from ..scenarios.session import WorldCrashed
+from ..scenarios.task import Scenario, Task
+from ..scenarios.tool import Tool
+from ..verifiers.service import Verification
+from ..verifiers.verdict import Verdict
+from .seed_values import seed_values
+
+_TRIES = 4
+"""Calls of each tool."""
+_VALUES_KEPT = 8
+_VALUES_READ = 2000
+_NAMES_OF_TIMES = re.compile(r"date|time|_at$|_on$|deadline|start|end|until|since|from|to$")
+_TIMES = ("2026-03-10", "2026-03-10T09:00:00", "09:00", "2026-03-10T09:00:00Z")
+_USUAL: Mapping[str, tuple[Any, ...]] = {
+    "integer": (1, 2, 3, 10),
+    "number": (1, 10, 2.5, 100),
+    "string": ("abc", "active", "1234", "2026-03-10"),
+    "boolean": (True, False),
+    "array": ([],),
+    "object": ({},),
+}
+
+
+async def verdict_of_idleness(manager: ScenarioManager, verification: Verification, task: Task) -> Verdict:
+    """What an agent gets that does nothing and says nothing.
+
+    Raises:
+        ScenarioError, SandboxError, ServerFull
+    """
+    session = await manager.start_session(task.scenario)
+    try:
+        final = await session.finish()
+        return await verification.verify(task, initial=session.snapshot, final=final, answer=None, calls=0)
+    except WorldCrashed as error:
+        return Verdict("world_error", str(error))
+    finally:
+        await session.close()
+
+
+async def tools_without_success(manager: ScenarioManager, scenario: Scenario) -> dict[str, str]:
+    """The tools of which no call succeeded, with the last failure. Raises as verdict_of_idleness does.
+
+    Each is called a few times with what it requires, in values that the world's SQL and other tools' results
+    show under the same name. A tool may be sound and yet be named, where nobody could guess what it wants.
+    """
+    failing: dict[str, str] = {}
+    seen = _Seen(seed_values(scenario))
+    tools = sorted(
+        await manager.tools(scenario.name), key=lambda tool: len(tool.input_schema.get("required", ()))
+    )
+    session = await manager.start_session(scenario.name)
+    try:
+        for number in range(_TRIES):
+            for tool in tools:
+                if number and tool.name not in failing:
+                    continue
+                outcome = await session.call(tool.name, seen.arguments(tool, number))
+                if outcome.failure is None:
+                    failing.pop(tool.name, None)
+                    seen.learn(outcome.result)
+                elif session.alive:
+                    failing[tool.name] = outcome.failure.message.partition("\n")[0]
+                else:
+                    failing[tool.name] = f"its world ended: {outcome.failure.message}"
+                    await session.close()
+                    session = await manager.start_session(scenario.name)
+    except WorldCrashed:
+        pass
+    finally:
+        await session.close()
+    return failing
+
+
+class _Seen:
+    """Values that have been seen, by the name they had."""
+
+    def __init__(self, known: Iterable[tuple[str, Any]]) -> None:
+        self._values: dict[str, list[Any]] = {}
+        self._keep(known)
+
+    def learn(self, result: Any) -> None:
+        """Take in what a tool answered."""
+        self._keep(itertools.islice(_named_values(result), _VALUES_READ))
+
+    def _keep(self, named: Iterable[tuple[str, Any]]) -> None:
+        for name, value in named:
+            kept = self._values.setdefault(name, [])
+            if value not in kept and len(kept) < _VALUES_KEPT:
+                kept.append(value)
+
+    def arguments(self, tool: Tool, number: int) -> dict[str, Any]:
+        """What the tool requires, in the values of that try."""
+        schema = tool.input_schema
+        properties = schema.get("properties", {})
+        return {
+            name: self._value(name, properties.get(name, {}), number) for name in schema.get("required", ())
+        }
+
+    def _value(self, name: str, schema: Mapping[str, Any], number: int) -> Any:
+        for branch in schema.get("anyOf", ()):
+            if branch.get("type") != "null":
+                return self._value(name, branch, number)
+        if schema.get("enum"):
+            return schema["enum"][number % len(schema["enum"])]
+        kind = schema.get("type", "string")
+        fitting = [value for value in self._values.get(name, ()) if _fits(value, kind)]
+        usual = _TIMES if kind == "string" and _NAMES_OF_TIMES.search(name) else _USUAL.get(kind, ("abc",))
+        values = (*fitting[: _TRIES - 1], *usual)
+        return values[number % len(values)]
+
+
+def _fits(value: Any, kind: str) -> bool:
+    match kind:
+        case "integer":
+            return isinstance(value, int)
+        case "number":
+            return isinstance(value, int | float)
+        case _:
+            return isinstance(value, str) and kind == "string"
+
+
+def _named_values(result: Any, owner: str = "") -> Iterator[tuple[str, Any]]:
+    """Each plain value with its key, and an `id` also as that of the list it was found in."""
+    if is_object(result):
+        for key, value in result.items():
+            if is_object(value) or is_array(value):
+                yield from _named_values(value, key)
+            elif value is not None:
+                yield key, value
+                if key == "id" and owner:
+                    yield f"{owner.removesuffix('s')}_id", value
+    elif is_array(result):
+        for item in result:
+            yield from _named_values(item, owner)
