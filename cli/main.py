@@ -265,6 +265,25 @@ def import_awm_command(
     import_awm(worlds, ImportOptions(out, tuple(scenario or ()), force), as_json=as_json)
 
 
+@app.command("fetch-awm")
+def fetch_awm_command(
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="Folder to fetch into.")],
+    repo: Annotated[
+        str, typer.Option("--repo", metavar="ID", help="The data set on the hub.")
+    ] = "Snowflake/AgentWorldModel-1K",
+    revision: Annotated[
+        str, typer.Option("--revision", metavar="REV", help="A branch, a tag or a commit.")
+    ] = "main",
+    endpoint: Annotated[
+        str | None, typer.Option("--endpoint", metavar="URL", envvar="HF_ENDPOINT", help="Another hub.")
+    ] = None,
+) -> None:
+    """Fetch the AWM data set (1,000 scenarios, about 450 MB) from the Hugging Face hub, with resume."""
+    from .fetch_awm import FetchOptions, fetch_awm
+
+    fetch_awm(FetchOptions(out, repo, revision, endpoint or None))
+
+
 @app.command()
 def run(
     task: Annotated[str, typer.Argument(metavar="TASK", help="A task's id, as in `show`.")],

@@ -64,8 +64,8 @@ def test_demo_output_in_the_readme_is_that_of_the_demo() -> None:
 
 
 def test_every_command_in_the_readme_exists_and_every_command_is_in_its_table() -> None:
-    mentioned = set(re.findall(r"subworlds ([a-z]+)\b(?= |`|$)", "\n".join(_commands_shown())))
-    in_table = set(re.findall(r"^\| `subworlds ([a-z]+)", README, re.MULTILINE))
+    mentioned = set(re.findall(r"subworlds ([a-z-]+)\b(?= |`|$)", "\n".join(_commands_shown())))
+    in_table = set(re.findall(r"^\| `subworlds ([a-z-]+)", README, re.MULTILINE))
     assert mentioned <= set(commands())
     assert in_table == set(commands())
 
