@@ -64,7 +64,7 @@ def import_awm(worlds: Worlds, options: ImportOptions, *, as_json: bool) -> None
     with _unfinished(options.out) as folder:
         report = asyncio.run(_import_all(worlds, catalog, names, folder, options))
         if report.imported:
-            (folder / _REPORT).write_text(json.dumps(report.to_json(), indent=2, ensure_ascii=False) + "\n")
+            _write_report(folder / _REPORT, report)
             _put_in_place(folder, options)
     if as_json:
         print(json.dumps(report.to_json(), indent=2, ensure_ascii=False))
@@ -75,6 +75,10 @@ def import_awm(worlds: Worlds, options: ImportOptions, *, as_json: bool) -> None
             f"{counted(report.losses, 'scenario, task or row', 'scenarios, tasks or rows')} of {source} "
             "could not be imported; the report names each"
         )
+
+
+def _write_report(file: Path, report: ImportReport) -> None:
+    file.write_text(json.dumps(report.to_json(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def _require_free(options: ImportOptions) -> None:
@@ -117,7 +121,11 @@ def _put_in_place(folder: Path, options: ImportOptions) -> None:
     _require_free(options)
     with _unfinished(options.out) as old:
         options.out.rename(old / "replaced")
-        folder.rename(options.out)
+        try:
+            folder.rename(options.out)
+        except OSError:
+            (old / "replaced").rename(options.out)
+            raise
 
 
 async def _import_all(
@@ -244,6 +252,7 @@ class _Importing:
             report.find("tool_never_succeeds", tool, reason)
         for task in pack.tasks.values():
             await self._stay_idle(task, report)
+        del self._native.scenarios[world.name]
         report.imported = True
 
     async def _stay_idle(self, task: Task, report: ScenarioReport) -> None:

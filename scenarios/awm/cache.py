@@ -24,7 +24,7 @@ from .index import Index, ScenarioRecord, TaskRecord
 from .lines import Span, Stamp, stamps
 from .names import FILES
 
-_FORMAT = 1
+_FORMAT = 2
 """To be raised with every change to what an index holds, or to what is found wrong with a folder."""
 
 _RACY_NS = 2_000_000_000

@@ -167,7 +167,7 @@ class _Making:
         content = read_content(name, lines)
         self._repairs += content.repairs(str(self._files.folder))
         scenario = content.scenario
-        tools = count_routes(scenario.app_source)
+        tools = count_routes(scenario.app_source) or None
         entry = ScenarioEntry(name, scenario.title, scenario.description, tools)
         self._records.append(ScenarioRecord(entry, spans, tuple(self._tasks(name, content))))
 

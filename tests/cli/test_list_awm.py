@@ -22,6 +22,14 @@ def test_tools_of_awm_worlds_are_counted_without_starting_them(subworlds: Comman
     ]
 
 
+def test_world_whose_tools_cannot_be_counted_is_started(subworlds: Command, tmp_path: Path) -> None:
+    write_awm_folder(tmp_path / "awm", 1)
+    environments = tmp_path / "awm" / "gen_envs.jsonl"
+    environments.write_text(environments.read_text().replace("@app.get(", "@(app.get)("))
+    ran = subworlds("list", "--json", "--pack", tmp_path / "awm")
+    assert [row["tools"] for row in ran.json] == [35]
+
+
 def test_awm_world_that_cannot_start_shows_when_it_is_started(subworlds: Command, tmp_path: Path) -> None:
     write_awm_folder(tmp_path / "awm", 1)
     environments = tmp_path / "awm" / "gen_envs.jsonl"
