@@ -50,9 +50,12 @@ def components_line(record: EpisodeRecord) -> Text:
 
 def receipt_lines(record: EpisodeRecord) -> Iterator[Text]:
     """Every row that changed, or should have, sorted by what the task asked for."""
-    if record.end.verdict is None:
-        return
-    receipt: Receipt = record.end.verdict.receipt
+    if record.end.verdict is not None:
+        yield from receipt_lines_of(record.end.verdict.receipt)
+
+
+def receipt_lines_of(receipt: Receipt) -> Iterator[Text]:
+    """The same, of a receipt alone."""
     for field, label, style in _PARTS:
         for change in getattr(receipt, field):
             yield Text.assemble((label, style), f": {_change(change)}")

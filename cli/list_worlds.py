@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from rich.table import Table
 
+from ..scenarios.certificate import Standing
 from ..scenarios.errors import ScenarioError
 from ..scenarios.manager import ScenarioManager
 from ..scenarios.pack import Catalog
@@ -31,12 +33,20 @@ class WorldRow:
     tools: int | None
     """None where the world cannot start."""
     tasks: int
+    standings: dict[Standing, int]
+    """How many tasks have each standing with certification."""
     error: str | None = None
     """Why it cannot start."""
 
     def to_json(self) -> dict[str, Any]:
         """As a JSON object; `error` only where there is one."""
-        row = {"name": self.name, "title": self.title, "tools": self.tools, "tasks": self.tasks}
+        row: dict[str, Any] = {
+            "name": self.name,
+            "title": self.title,
+            "tools": self.tools,
+            "tasks": self.tasks,
+            "standings": self.standings,
+        }
         return row if self.error is None else {**row, "error": self.error}
 
 
@@ -89,13 +99,26 @@ async def _started_row(manager: ScenarioManager, catalog: Catalog, entry: Scenar
 
 
 def _row(catalog: Catalog, entry: ScenarioEntry, tools: int | None, error: str | None = None) -> WorldRow:
-    return WorldRow(entry.name, entry.title, tools, len(catalog.entries_of(entry.name)), error)
+    tasks = catalog.entries_of(entry.name)
+    standings = Counter[Standing](catalog.standing(task.id) for task in tasks)
+    return WorldRow(entry.name, entry.title, tools, len(tasks), dict(standings), error)
 
 
 def _table(rows: list[WorldRow]) -> Table:
     table = Table("world", "title", box=None, pad_edge=False, header_style="bold")
     table.add_column("tools", justify="right")
     table.add_column("tasks", justify="right")
+    table.add_column("certified")
     for row in rows:
-        table.add_row(row.name, row.title, "broken" if row.tools is None else str(row.tools), str(row.tasks))
+        tools = "broken" if row.tools is None else str(row.tools)
+        table.add_row(row.name, row.title, tools, str(row.tasks), _certified(row))
     return table
+
+
+def _certified(row: WorldRow) -> str:
+    """`all`, or how many tasks have which standing."""
+    if row.standings.keys() == {"certified"}:
+        return "all"
+    if row.standings.keys() <= {"unknown"}:
+        return "unknown"
+    return ", ".join(f"{count} {standing}" for standing, count in sorted(row.standings.items()))

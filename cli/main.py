@@ -432,6 +432,43 @@ def generate(
 
 
 @app.command()
+def certify(
+    packs: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="[PATH]...", help="Packs, worlds or AWM folders. Without any: the built-in packs."
+        ),
+    ] = None,
+    task: Annotated[
+        list[str] | None, typer.Option("--task", metavar="ID", help="Certify this task. Repeat for several.")
+    ] = None,
+    world: Annotated[
+        list[str] | None,
+        typer.Option("--world", metavar="NAME", help="Certify this world. Repeat for several."),
+    ] = None,
+    jobs: Annotated[int, typer.Option(min=1, help="Episodes played at the same time.")] = 6,
+    seed: Annotated[int, typer.Option(help="Seed of the worlds and of the choice of mutants.")] = 0,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Write certificates here, not into the worlds' own folders."),
+    ] = None,
+    as_json: AsJson = False,
+    allow_unconfined: AllowUnconfined = False,
+    allow_lost_rows: AllowLostRows = False,
+) -> None:
+    """Find out whether verifiers tell right from wrong: play solutions, mutants and cheats of every task.
+
+    Writes certificate.json beside the tasks. Exits with 1 where a task failed, with 2 where a pack cannot be
+    read.
+    """
+    from .certify import CertifyOptions
+    from .certify import certify as run
+
+    options = CertifyOptions(tuple(task or ()), tuple(world or ()), seed, jobs, out)
+    run(_worlds(packs, allow_unconfined, allow_lost_rows), options, as_json=as_json)
+
+
+@app.command()
 def bench(
     scenario: Annotated[
         str | None, typer.Option(metavar="SCENARIO", help="Measure this world. Without it: one that suits.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import signal
+import sys
 from dataclasses import dataclass, field, replace
 from types import FrameType
 from urllib.parse import urlsplit
@@ -48,6 +49,7 @@ def serve(worlds: Worlds, options: ServeOptions) -> None:
     worlds.require_sandbox()
     catalog = worlds.catalog()
     tell_repairs(catalog)
+    _tell_withheld(catalog)
     tell_judged(catalog, worlds.judge)
     settings = ServerSettings(
         manager=_manager_settings(worlds, options),
@@ -66,8 +68,14 @@ def serve(worlds: Worlds, options: ServeOptions) -> None:
         raise CommandFailed("the server could not start; its log above says why")
 
 
+def _tell_withheld(catalog: Catalog) -> None:
+    """Say on stderr which tasks are served only to those who ask for them by id."""
+    for task_id in sorted(catalog.withheld):
+        print(f"withheld: {task_id}: failed certification; ask for it by id to play it", file=sys.stderr)
+
+
 def _ready_line(url: str, catalog: Catalog) -> str:
-    scenarios, tasks = counted(len(catalog.scenarios), "scenario"), counted(len(catalog.tasks), "task")
+    scenarios, tasks = counted(len(catalog.scenarios), "scenario"), counted(len(catalog.served), "task")
     return f"subworlds ready at {url} ({scenarios}, {tasks})"
 
 

@@ -18,6 +18,7 @@ from .failure import CommandFailed
 from .screen import WIDTH, counted, screen
 from .worlds import Worlds, find_scenario
 
+_STYLES = {"certified": "green", "failed": "bold red"}
 _INDENT = " " * 4
 
 
@@ -33,9 +34,9 @@ def show_world(worlds: Worlds, name: str, *, as_json: bool) -> None:
     tasks = catalog.entries_of(scenario.name)
     tools = asyncio.run(_tools(worlds, catalog, scenario))
     if as_json:
-        print(json.dumps(_to_json(scenario, tools, tasks), indent=2, ensure_ascii=False))
+        print(json.dumps(_to_json(catalog, scenario, tools, tasks), indent=2, ensure_ascii=False))
     else:
-        _print(screen(), scenario, tools, tasks)
+        _print(screen(), catalog, scenario, tools, tasks)
 
 
 async def _tools(worlds: Worlds, catalog: Catalog, scenario: Scenario) -> tuple[Tool, ...]:
@@ -46,7 +47,9 @@ async def _tools(worlds: Worlds, catalog: Catalog, scenario: Scenario) -> tuple[
             raise CommandFailed(str(error)) from error
 
 
-def _to_json(scenario: Scenario, tools: tuple[Tool, ...], tasks: tuple[TaskEntry, ...]) -> dict[str, Any]:
+def _to_json(
+    catalog: Catalog, scenario: Scenario, tools: tuple[Tool, ...], tasks: tuple[TaskEntry, ...]
+) -> dict[str, Any]:
     return {
         "name": scenario.name,
         "title": scenario.title,
@@ -62,6 +65,7 @@ def _to_json(scenario: Scenario, tools: tuple[Tool, ...], tasks: tuple[TaskEntry
                 "difficulty": task.difficulty,
                 "split": task.split,
                 "tags": list(task.tags),
+                "standing": catalog.standing(task.id),
             }
             for task in tasks
         ],
@@ -69,7 +73,11 @@ def _to_json(scenario: Scenario, tools: tuple[Tool, ...], tasks: tuple[TaskEntry
 
 
 def _print(
-    console: Console, scenario: Scenario, tools: tuple[Tool, ...], tasks: tuple[TaskEntry, ...]
+    console: Console,
+    catalog: Catalog,
+    scenario: Scenario,
+    tools: tuple[Tool, ...],
+    tasks: tuple[TaskEntry, ...],
 ) -> None:
     console.print(Text(f"{scenario.title} ({scenario.name})", style="bold"))
     console.print(scenario.description)
@@ -80,8 +88,14 @@ def _print(
     console.print(Text(f"\n{counted(len(tasks), 'task')}", style="bold"))
     for task in tasks:
         about = ", ".join(filter(None, (task.difficulty, task.split, *task.tags)))
-        console.print(Text.assemble((task.id, "cyan"), (f"  {about}", "dim")))
+        console.print(Text.assemble((task.id, "cyan"), (f"  {about}", "dim"), _mark(catalog, task)))
         console.print(_indented(task.prompt))
+
+
+def _mark(catalog: Catalog, task: TaskEntry) -> tuple[str, str]:
+    """What certification says of a task, with a style; nothing where nobody asked it."""
+    standing = catalog.standing(task.id)
+    return ("", "") if standing == "unknown" else (f"  {standing}", _STYLES.get(standing, "yellow"))
 
 
 def _signature(tool: Tool) -> str:

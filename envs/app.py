@@ -90,7 +90,8 @@ class Application:
             "connections": self._openenv.active_sessions,
             "templates": manager.template_names(),
             "scenarios": len(self.catalog.scenarios),
-            "tasks": len(self.catalog.tasks),
+            "tasks": len(self.catalog.served),
+            "withheld": len(self.catalog.withheld),
         }
 
 

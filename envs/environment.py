@@ -123,7 +123,7 @@ class SubworldsEnvironment(Environment[Any, SubworldsObservation, SubworldsState
 
     def get_metadata(self) -> EnvironmentMetadata:
         """Name and description of the environment."""
-        scenarios, tasks = len(self._service.catalog.scenarios), len(self._service.catalog.tasks)
+        scenarios, tasks = len(self._service.catalog.scenarios), len(self._service.catalog.served)
         return EnvironmentMetadata(
             name="subworlds",
             description=f"{scenarios} SQLite-backed worlds with {tasks} tasks, played through MCP tools",

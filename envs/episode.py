@@ -80,10 +80,10 @@ class TaskChoice:
         return task
 
     def _candidates(self, catalog: Catalog) -> tuple[tuple[TaskEntry, ...], str]:
-        tasks = tuple(catalog.task_entries.values())
+        tasks = catalog.served
         places: list[str] = []
         if self.scenario is not None:
-            tasks = catalog.entries_of(self.scenario)
+            tasks = catalog.served_of(self.scenario)
             places.append(f"scenario '{self.scenario}'")
         if self.split is not None:
             tasks = tuple(task for task in tasks if task.split == self.split)

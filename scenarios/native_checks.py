@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from os.path import realpath
 from pathlib import Path
 
@@ -71,7 +72,7 @@ def _state(fields: Fields, _folder: Path) -> StateCheck:
 
 
 def _sql(fields: Fields, _folder: Path) -> SqlCheck | None:
-    fields.only(("kind", "assert", "unchanged", "may_change"))
+    fields.only(("kind", "assert", "unchanged", "may_change", "choices"))
     assertions = fields.required("assert", array(_assertion))
     unchanged = fields.optional("unchanged", array(filled))
     may_change = fields.optional("may_change", array(filled))
@@ -81,8 +82,23 @@ def _sql(fields: Fields, _folder: Path) -> SqlCheck | None:
     if assertions is None:
         return None
     return SqlCheck(
-        assertions, None if unchanged is None else frozenset(unchanged), frozenset(may_change or ())
+        assertions,
+        None if unchanged is None else frozenset(unchanged),
+        frozenset(may_change or ()),
+        _choices(fields),
     )
+
+
+def _choices(fields: Fields) -> frozenset[str]:
+    return frozenset(fields.optional("choices", array(_tool_argument)) or ())
+
+
+def _tool_argument(value: JSON, place: Place) -> str | None:
+    written = filled(value, place)
+    if written is not None and not all(written.partition(".")):
+        expected("'tool.argument'", written, place)
+        return None
+    return written
 
 
 def _exactly_one(fields: Fields, first: str, second: str) -> None:
@@ -148,7 +164,13 @@ def _as_sqlite_has_it(cell: JSON) -> JSON:
 
 
 def _python(fields: Fields, folder: Path) -> PythonCheck | None:
-    fields.only(("kind", "code", "file", "function"))
+    fields.only(("kind", "code", "file", "function", "choices"))
+    choices = _choices(fields)
+    check = _code(fields, folder)
+    return None if check is None else replace(check, choices=choices)
+
+
+def _code(fields: Fields, folder: Path) -> PythonCheck | None:
     _exactly_one(fields, "code", "file")
     function = fields.optional("function", filled)
     if "file" in fields:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
 from .awm import AwmFolder, AwmReading, is_awm_folder
+from .certificate import CERTIFICATE, Standing, TaskCertificate, content_of, read_certificate, world_hash
 from .draft import Draft
 from .errors import PackError, Problem, UnknownScenario, UnknownTask
+from .fields import Place
 from .native import is_scenario, read_pack, read_scenario
 from .on_demand import OnDemand
 from .spelling import closest, unknown
@@ -37,6 +39,10 @@ class Pack:
     """What was mended while reading (AWM)."""
     left_out: tuple[Problem, ...] = ()
     """Scenarios and tasks that the pack goes without because the generator left them unfinished (AWM)."""
+    certificates: Mapping[str, TaskCertificate] = field(default_factory=dict[str, TaskCertificate])
+    """By task id: what certification found, of what may have changed since."""
+    _worlds: dict[str, str] = field(default_factory=dict[str, str])
+    """Hashes of scenarios that were needed."""
 
     @classmethod
     def load(cls, path: Path, awm: AwmReading | None = None) -> Pack:
@@ -44,18 +50,23 @@ class Pack:
         if is_awm_folder(path) and not is_scenario(path):
             return cls._load_awm(path, awm or AwmReading())
         draft = _read(path)
+        certificates: dict[str, TaskCertificate] = {}
+        for name in draft.scenarios:
+            certificates |= _certificates(home_of(path, name), draft.problems)
         if draft.problems:
             raise PackError(dict.fromkeys(draft.problems))
         scenarios = {name: _entry(scenario) for name, scenario in draft.scenarios.items()}
         tasks = {task.id: task.entry for task in draft.tasks.values()}
-        return cls(path, draft.scenarios, draft.tasks, scenarios, tasks)
+        return cls(path, draft.scenarios, draft.tasks, scenarios, tasks, certificates=certificates)
 
     @classmethod
     def _load_awm(cls, path: Path, reading: AwmReading) -> Pack:
         folder = AwmFolder(path, reading)
         index = folder.index
-        if index.problems:
-            raise PackError(index.problems)
+        problems = list(index.problems)
+        certificates = _certificates(path, problems)
+        if problems:
+            raise PackError(problems)
         return cls(
             path,
             folder.scenarios,
@@ -64,7 +75,22 @@ class Pack:
             folder.task_entries,
             index.repairs,
             index.left_out,
+            certificates,
         )
+
+    def standing(self, task_id: str) -> Standing:
+        """What certification says of a task as it is now."""
+        certificate = self.certificates.get(task_id)
+        if certificate is None:
+            return "unknown"
+        return certificate.standing if certificate.content == self.content_of(task_id) else "outdated"
+
+    def content_of(self, task_id: str) -> str:
+        """The hash of all that a certificate of the task depends on."""
+        task = self.tasks[task_id]
+        if task.scenario not in self._worlds:
+            self._worlds[task.scenario] = world_hash(self.scenarios[task.scenario])
+        return content_of(self._worlds[task.scenario], task)
 
 
 @dataclass(frozen=True)
@@ -132,19 +158,67 @@ class Catalog:
         """The tasks of a scenario, in order, read whole. Raises UnknownScenario."""
         return tuple(self.tasks[entry.id] for entry in self.entries_of(scenario))
 
+    def standing(self, task_id: str) -> Standing:
+        """What certification says of a task as it is now. Raises KeyError."""
+        return self._homes[task_id].standing(task_id)
+
+    def home(self, scenario: str) -> Path:
+        """The folder in which a scenario's certificate lies. Raises UnknownScenario."""
+        self._require(scenario)
+        return next(home_of(pack.path, scenario) for pack in self.packs if scenario in pack.scenario_entries)
+
+    def certificates_in(self, folder: Path) -> dict[str, TaskCertificate]:
+        """The certificates that lie in a folder (see home), of the tasks that are there."""
+        return {
+            task_id: certificate
+            for pack in self.packs
+            for task_id, certificate in pack.certificates.items()
+            if task_id in pack.task_entries
+            and home_of(pack.path, pack.task_entries[task_id].scenario) == folder
+        }
+
+    def content_of(self, task_id: str) -> str:
+        """The hash of all that a certificate of the task depends on. Raises KeyError."""
+        return self._homes[task_id].content_of(task_id)
+
+    @cached_property
+    def withheld(self) -> frozenset[str]:
+        """Tasks that certification has found to fail: served only to those who ask for them by id."""
+        return frozenset(
+            task_id
+            for pack in self.packs
+            for task_id, certificate in pack.certificates.items()
+            if certificate.standing == "failed"
+            and task_id in pack.task_entries
+            and pack.standing(task_id) == "failed"
+        )
+
+    def served_of(self, scenario: str) -> tuple[TaskEntry, ...]:
+        """The entries of a scenario's tasks that are not withheld, in order. Raises UnknownScenario."""
+        return tuple(entry for entry in self.entries_of(scenario) if entry.id not in self.withheld)
+
     def entries_of(self, scenario: str) -> tuple[TaskEntry, ...]:
         """The entries of a scenario's tasks, in order. Raises UnknownScenario."""
         self._require(scenario)
         return self._entries_by_scenario[scenario]
 
     def splits(self) -> tuple[str, ...]:
-        """The splits that have tasks: train, validation, test, then others by name."""
+        """The splits that have tasks which are not withheld: train, validation, test, then others by name."""
         usual = [split for split in _USUAL_SPLITS if split in self._entries_by_split]
         return (*usual, *sorted(self._entries_by_split.keys() - set(usual)))
 
     def tasks_in(self, split: str) -> tuple[TaskEntry, ...]:
-        """The tasks of a split, in the order of the packs; none if no task is in it."""
+        """The tasks of a split, in the order of the packs, less those withheld; none if no task is in it."""
         return self._entries_by_split.get(split, ())
+
+    @cached_property
+    def served(self) -> tuple[TaskEntry, ...]:
+        """The entries of all tasks that are not withheld, in order."""
+        return tuple(entry for entry in self.task_entries.values() if entry.id not in self.withheld)
+
+    @cached_property
+    def _homes(self) -> Mapping[str, Pack]:
+        return {task_id: pack for pack in self.packs for task_id in pack.task_entries}
 
     @cached_property
     def _entries_by_scenario(self) -> Mapping[str, tuple[TaskEntry, ...]]:
@@ -156,7 +230,7 @@ class Catalog:
     @cached_property
     def _entries_by_split(self) -> Mapping[str, tuple[TaskEntry, ...]]:
         found: dict[str, list[TaskEntry]] = {}
-        for entry in self.task_entries.values():
+        for entry in self.served:
             found.setdefault(entry.split, []).append(entry)
         return {split: tuple(entries) for split, entries in found.items()}
 
@@ -175,6 +249,15 @@ def _read(path: Path) -> Draft:
         reason = "is not a folder" if path.exists() else "is missing: expected a folder with scenarios"
         return Draft(problems=[Problem(str(path), None, None, reason)])
     return read_scenario(path) if is_scenario(path) else read_pack(path)
+
+
+def home_of(pack: Path, scenario: str) -> Path:
+    """The folder of a pack's scenario; an AWM folder is the home of all its scenarios."""
+    return pack if is_scenario(pack) or is_awm_folder(pack) else pack / scenario
+
+
+def _certificates(folder: Path, problems: list[Problem]) -> dict[str, TaskCertificate]:
+    return read_certificate(folder, Place(problems, str(folder / CERTIFICATE)))
 
 
 def _entry(scenario: Scenario) -> ScenarioEntry:

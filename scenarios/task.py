@@ -98,6 +98,9 @@ class SqlCheck:
     unchanged: frozenset[str] | None = None
     """Tables that must stay as they were, or None: every table that is not in `may_change`."""
     may_change: frozenset[str] = frozenset()
+    choices: frozenset[str] = frozenset()
+    """Arguments of the gold calls that are the agent's to choose, as `tool.argument`: what certification does
+    not hold against the verifier."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +109,8 @@ class PythonCheck:
 
     code: str
     function: str
+    choices: frozenset[str] = frozenset()
+    """As in SqlCheck."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,14 +5,17 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ..scenarios.task import Answer
 from .answer import matches
+from .certification.contents import read_contents
+from .certification.end_state import end_state, unsteady_columns
+from .certification.renumbering import plan_renumbering
 from .changes import Difference, difference
 from .claim import Claim
-from .database import DamagedDatabase, FinalDatabaseError, FirstDatabaseError, open_pair
+from .database import DamagedDatabase, FinalDatabaseError, open_pair
 from .expectation import UnfitSolution, learn
 from .sqlcheck import AssertionUnreadable, Territory, first_failure
 from .state import Match, Rules, Window, asks_for_nothing, match
@@ -29,12 +32,10 @@ def run_job(job: Job) -> dict[str, Any]:
     A world that cannot be read is a verdict, unless it is the gold solution's own.
     """
     try:
-        if job["kind"] == "expectation":
-            return _learn(job)
-        if job["kind"] == "evidence":
-            return _gather(job)
+        if job["kind"] in _EXAMINATIONS:
+            return _EXAMINATIONS[job["kind"]](job)
         return encode_verdict(_judge(job))
-    except (FirstDatabaseError, UnfitSolution, AssertionUnreadable) as error:
+    except (DamagedDatabase, UnfitSolution, AssertionUnreadable) as error:
         return {"error": str(error)}
 
 
@@ -123,6 +124,16 @@ def _judge_claim(job: Job) -> Verdict:
         return Verdict("incomplete", reason, sorted_changes, _answered(job))
     return _by_answer("the task's verifier says 'complete'", sorted_changes, _answered(job))
 
+
+_EXAMINATIONS: dict[str, Callable[[Job], dict[str, Any]]] = {
+    "expectation": _learn,
+    "evidence": _gather,
+    "contents": lambda job: read_contents(job["initial"]),
+    "end state": end_state,
+    "unsteady columns": unsteady_columns,
+    "renumbering": plan_renumbering,
+}
+"""Jobs that find out something about databases, and judge nothing."""
 
 _KINDS = {"state": _judge_state, "sql": _judge_sql, "python": _judge_claim}
 

@@ -27,6 +27,7 @@ from ..sandbox.messages import Message
 from ..sandbox.seccomp import Profile
 from ..sandbox.timezones import time_zone_folders
 from ..scenarios.imports import standard_library
+from .certification.renumbering import renumber
 from .claim import Claim, FunctionFailed, call_function, gather_evidence, imports_of
 from .database import writable_uri
 from .job import run_job
@@ -67,12 +68,11 @@ def _judge(job: dict[str, Any]) -> dict[str, Any]:
     limits = Limits(memory_bytes=job["memory_bytes"], cpu_seconds=job["cpu_seconds"])
     match job["kind"]:
         case "seal":
-            confine(
-                Confinement(
-                    Profile.LEAF, (), (os.path.dirname(job["final"]),), limits, enforced=job["enforced"]
-                )
-            )
+            confine(_writing(job, limits))
             return _seal(job["final"])
+        case "renumber":
+            confine(_writing(job, limits))
+            return renumber(job["final"], job["statements"])
         case "python" | "evidence" if job["code"] is not None:
             for name in imports_of(job["code"]):
                 with contextlib.suppress(Exception):  # whatever fails, fails again where the code imports it
@@ -83,6 +83,11 @@ def _judge(job: dict[str, Any]) -> dict[str, Any]:
         case _:
             confine(_reading(job, Profile.LEAF, limits))
             return run_job(job)
+
+
+def _writing(job: Mapping[str, Any], limits: Limits) -> Confinement:
+    """The folder of the final database, and nothing else."""
+    return Confinement(Profile.LEAF, (), (os.path.dirname(job["final"]),), limits, enforced=job["enforced"])
 
 
 def _reading(

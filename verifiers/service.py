@@ -27,6 +27,7 @@ from .judge_prompt import Case
 from .judgment import judged
 from .verdict import Verdict
 from .wire import (
+    Job,
     decode_receipt,
     decode_verdict,
     evidence_job,
@@ -139,6 +140,18 @@ class Verification:
             return Verdict(
                 "verifier_error", "the verifier's process answered with something that is no verdict"
             )
+
+    async def examine(self, job: Job) -> dict[str, Any]:
+        """Have databases examined in a confined process, as for a verdict (see job.py for the jobs).
+
+        Raises:
+            VerifierFailed: nothing was found out.
+        """
+        return await self._run(job)
+
+    async def seal(self, database: Path) -> None:
+        """Make sure that `database` is one complete file. Raises DatabaseDamaged or VerifierFailed."""
+        await self._seal(database)
 
     async def _seal(self, database: Path) -> None:
         """Make sure that `database` is one complete file, and no link to another.

@@ -12,7 +12,7 @@ def test_list_counts_tools_and_tasks_of_each_world(subworlds: Command, worlds: P
     assert ran.status == 0
     tasks = (worlds / "kiosk" / "tasks.jsonl").read_text().splitlines()
     (row,) = ran.json
-    assert set(row) == {"name", "title", "tools", "tasks"}
+    assert set(row) == {"name", "title", "tools", "tasks", "standings"}
     assert (row["name"], row["title"], row["tasks"]) == ("kiosk", "A kiosk", len(tasks))
     assert row["tools"] > 0
 
@@ -20,7 +20,7 @@ def test_list_counts_tools_and_tasks_of_each_world(subworlds: Command, worlds: P
 def test_list_without_json_is_a_table(subworlds: Command, worlds: Path) -> None:
     ran = subworlds("list", "--pack", worlds)
     header, row = ran.out.splitlines()
-    assert header.split() == ["world", "title", "tools", "tasks"]
+    assert header.split() == ["world", "title", "tools", "tasks", "certified"]
     assert row.startswith("kiosk")
 
 

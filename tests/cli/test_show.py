@@ -13,7 +13,9 @@ def test_show_has_tools_with_arguments_and_tasks_without_solutions(subworlds: Co
     assert ran.status == 0
     assert set(shown) == {"name", "title", "description", "tools", "tasks"}
     assert all(set(tool) == {"name", "description", "arguments"} for tool in shown["tools"])
-    assert all(set(task) == {"id", "prompt", "difficulty", "split", "tags"} for task in shown["tasks"])
+    assert all(
+        set(task) == {"id", "prompt", "difficulty", "split", "tags", "standing"} for task in shown["tasks"]
+    )
     (sell,) = [tool for tool in shown["tools"] if tool["name"] == "sell"]
     assert "good_id" in sell["arguments"]["properties"]
 

@@ -149,6 +149,8 @@ WRONG_SQL_CHECKS: list[tuple[dict[str, Any], str, str]] = [
         "found a list of 0",
     ),
     ({"unchanged": "a"}, "verify.unchanged", "expected a list, found 'a'"),
+    ({"choices": ["lend_copy"]}, "verify.choices[0]", "expected 'tool.argument', found 'lend_copy'"),
+    ({"choices": "a.b"}, "verify.choices", "expected a list, found 'a.b'"),
     ({"may_change": ["a"]}, "verify", "exactly one of 'unchanged' and 'may_change', found both"),
     ({"unchange": ["a"]}, "verify.unchange", "did you mean 'unchanged' or"),
 ]
@@ -160,6 +162,12 @@ def test_wrong_sql_check(toy: Path, change: dict[str, Any], field: str, reason: 
     found, why = problem_of_check(toy, sound | change)
     assert found == field
     assert reason in why
+
+
+def test_what_is_the_agents_to_choose_is_read(toy: Path) -> None:
+    verify = {"kind": "sql", "assert": [{"sql": "SELECT 1", "equals": 1}], "unchanged": ["a"]}
+    choices = frozenset({"lend_copy.copy_id"})
+    assert check_of(toy, verify | {"choices": list(choices)}).choices == choices
 
 
 def test_sql_check_without_protection_is_a_problem(toy: Path) -> None:

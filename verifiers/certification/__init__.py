@@ -1,0 +1,1 @@
+"""Certification: whether a task's verifier tells right from wrong, found out by playing both."""
