@@ -34,12 +34,22 @@ def print_reports(
             console.print(Text(f"note: {report.task}: {note}", style="dim"))
         for note in _listed("the agent's choice", report.choices):
             console.print(Text(f"note: {report.task}: {note}", style="dim"))
-    for report in reports:
-        if report.flaws:
-            _print_flaws(console, report)
+    for report in _once_per_broken_world(reports):
+        _print_flaws(console, report)
     console.print(Text(_summary(reports, episodes, seconds), style="bold"))
     for path in written:
         console.print(f"wrote {path}")
+
+
+def _once_per_broken_world(reports: Sequence[TaskReport]) -> Iterator[TaskReport]:
+    """The reports with flaws; of a world that cannot start only the first, for they all say so."""
+    broken: set[str] = set()
+    for report in reports:
+        world = report.task.partition("/")[0]
+        if report.flaws and world not in broken:
+            yield report
+        if any(flaw.code == "world-broken" for flaw in report.flaws):
+            broken.add(world)
 
 
 def report_json(

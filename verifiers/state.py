@@ -17,7 +17,7 @@ from ..scenarios.clock import TICK_S
 from .changes import SCHEMA_TABLE, Difference, stable, without_moves
 from .expectation import Expectation
 from .graph import Node, are_alike, colour_of, colours, refine
-from .references import Address, links_of, places_of_inserted
+from .references import Address, links_of, mentions_in, numbers_of_inserted, places_of_inserted
 from .schema import Table
 from .verdict import Change, Row
 from .volatile import Pattern, grouped
@@ -86,11 +86,21 @@ def match(expectation: Expectation, actual: Difference, rules: Rules, window: Wi
     refined_wanted, refined_found = refine(wanted_nodes), refine(found_nodes)
     if are_alike(refined_wanted, refined_found):
         return Match(tuple(found), (), ())
+    if _alike_by_mentions(reading, wanted, its_reading, found):
+        return Match(tuple(found), (), ())
     for pair in ((wanted_nodes, found_nodes), (refined_wanted, refined_found)):
         sorted_changes = _compare(*pair)
         if sorted_changes.distance:
             return sorted_changes
     return _unlike_in_rings(refined_wanted, refined_found)
+
+
+def _alike_by_mentions(
+    reading: _Reading, wanted: Sequence[Change], its_reading: _Reading, found: Sequence[Change]
+) -> bool:
+    """Whether they are the same where numbers of inserted rows count as references wherever they stand."""
+    graphs = reading.graph(wanted, by_mentions=True), its_reading.graph(found, by_mentions=True)
+    return len(wanted) == len(found) and are_alike(*map(refine, graphs))
 
 
 def asks_for_nothing(expectation: Expectation, rules: Rules) -> bool:
@@ -164,18 +174,34 @@ class _Reading:
             )
         return counted
 
-    def graph(self, changes: Sequence[Change]) -> list[Node]:
-        """The changes as nodes, each coloured by its own content."""
-        places = places_of_inserted(changes, self.rules.tables)
-        return [self._node(change, places) for change in changes]
+    def graph(self, changes: Sequence[Change], *, by_mentions: bool = False) -> list[Node]:
+        """The changes as nodes, each coloured by its own content.
 
-    def _node(self, change: Change, places: Mapping[Address, int]) -> Node:
+        Args:
+            by_mentions: follow numbers of inserted rows where no reference is declared, too.
+        """
+        places = places_of_inserted(changes, self.rules.tables)
+        numbers = numbers_of_inserted(changes, self._surrogate_keys()) if by_mentions else {}
+        return [self._node(change, places, numbers) for change in changes]
+
+    def _surrogate_keys(self) -> dict[str, str | None]:
+        return {
+            name: table.surrogate_key
+            for name, table in self.rules.tables.items()
+            if self.rules.is_numbered(name)
+        }
+
+    def _node(self, change: Change, places: Mapping[Address, int], numbers: Mapping[int, int]) -> Node:
         shown = self._shown(change)
         table, ignored = self.rules.tables.get(change.table), self._ignored(change.table)
         links = list(links_of(change.after or {}, table, places, ignored))
         shown.update((column, _INSERTED) for columns, _ in links for column in columns if column in shown)
+        mentions: list[tuple[str, int]] = []
+        for column, value in shown.items() if numbers else ():
+            shown[column], mentioned = mentions_in(column, value, numbers)
+            mentions += [(f"{column} {turn}", place) for turn, place in enumerate(mentioned)]
         colour = colour_of(change.kind, change.table, self._identity(change), shown)
-        return Node(change, colour, tuple((",".join(columns), place) for columns, place in links))
+        return Node(change, colour, (*((",".join(columns), place) for columns, place in links), *mentions))
 
     def _shown(self, change: Change) -> Row:
         """What counts of a change besides its key."""

@@ -219,6 +219,35 @@ def test_ignored_reference_is_not_followed(after: After, judge: Judge) -> None:
     assert judge(other, after(gold), ignore={"items": ("order_id",)}).outcome == "complete"
 
 
+LOGGED = """
+    CREATE TABLE orders (id INTEGER PRIMARY KEY, what TEXT, reference TEXT);
+    CREATE TABLE audit (id INTEGER PRIMARY KEY, entity TEXT, entity_id INTEGER, line TEXT);
+    INSERT INTO orders VALUES (700, 'old', 'R-700');
+"""
+
+
+def test_numbers_that_a_log_mentions_are_followed_like_references(
+    build: Build, after: After, judge: Judge
+) -> None:
+    start = build(LOGGED)
+
+    def placed(*whats: str, swapped: bool = False) -> Path:
+        sql = ""
+        for number, what in enumerate(whats, 701):
+            about = 1403 - number if swapped else number
+            sql += f"INSERT INTO orders VALUES ({number}, '{what}', 'R-{number}');"
+            line = (
+                f"INSERT INTO audit (entity, entity_id, line) VALUES ('order', {about}, '{what}: #{about}');"
+            )
+            sql += line
+        return after(sql, start)
+
+    gold = placed("tea", "jam")
+    assert judge(placed("jam", "tea"), gold, start=start).outcome == "complete"
+    assert judge(placed("tea", "jam", swapped=True), gold, start=start).outcome == "incomplete"
+    assert judge(placed("tea", "ink"), gold, start=start).outcome == "incomplete"
+
+
 def test_any_of_several_solutions_will_do(after: After, judge: Judge) -> None:
     gold, alternative = after(RENAME), after("DELETE FROM customers WHERE id = 3")
     assert judge(after("DELETE FROM customers WHERE id = 3"), gold, alternative).outcome == "complete"

@@ -92,8 +92,9 @@ class _Ending:
         told: list[Any] = [_definitions(self._connection, "main") != _definitions(self._connection, "final")]
         for name, (gone, added) in sorted(rows.items()):
             news = {id(row): number for row, number in self._new_numbers(name, added)}
-            told.append([name, sorted(self._told(name, row, signatures, None) for row in gone)])
-            told.append(sorted(self._told(name, row, signatures, news.get(id(row))) for row in added))
+            lost = Counter(self._told(name, row, signatures, None, is_old=True) for row in gone)
+            left = Counter(self._told(name, row, signatures, news.get(id(row))) for row in added)
+            told.append([name, sorted((lost - left).elements()), sorted((left - lost).elements())])
         return _digest(told)
 
     def _new_numbers(self, name: str, added: Sequence[tuple[Any, ...]]) -> list[tuple[tuple[Any, ...], Any]]:
@@ -121,9 +122,20 @@ class _Ending:
         return signatures
 
     def _told(
-        self, name: str, row: tuple[Any, ...], signatures: Mapping[tuple[str, Any], str], number: Any
+        self,
+        name: str,
+        row: tuple[Any, ...],
+        signatures: Mapping[tuple[str, Any], str],
+        number: Any,
+        *,
+        is_old: bool = False,
     ) -> str:
-        """A row in words; `number` is its own, where it is new."""
+        """A row in words, less what does not count.
+
+        Args:
+            number: its own, where it is new.
+            is_old: whether it is gone; its times read as now, so that a row only touched is the same.
+        """
         table = self._tables[name]
         told: list[Any] = []
         for place, (column, value) in enumerate(zip(table.columns, row, strict=True)):
@@ -134,16 +146,18 @@ class _Ending:
             elif place in table.links and (table.links[place][0], value) in signatures:
                 told.append(["link", signatures[table.links[place][0], value]])
             elif (name, column) in self._unsteady:
-                told.append(self._nearly(value))
+                told.append(self._nearly(value, is_old=is_old))
             else:
                 told.append(_text(value))
         return json.dumps(told)
 
-    def _nearly(self, value: Any) -> Any:
+    def _nearly(self, value: Any, *, is_old: bool) -> Any:
         """About when a time is, counted from the start of the episode; of anything else, whether it is."""
         if value is None:
             return None
         if isinstance(value, str) and (found := _TIME.search(value)):
+            if is_old:
+                return ["about", 0]
             time = datetime.fromisoformat(found.group())
             passed = (time if time.tzinfo else time.replace(tzinfo=UTC)) - self._started
             return ["about", int((passed.total_seconds() + _EARLY_S) // _NEARLY_S)]
