@@ -183,12 +183,22 @@ def serve(
     judge_retries: JudgeRetries = 3,
     prefer_judge: PreferJudge = False,
     token_file: TokenFile = None,
+    reward_weights: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME=WEIGHT,...",
+            envvar="SUBWORLDS_REWARD_WEIGHTS",
+            help="What the reward's components are worth; they sum to 1. "
+            "Without it: task=0.4,process=0.25,format=0.2,efficiency=0.15.",
+        ),
+    ] = None,
     allow_unconfined: AllowUnconfined = False,
     allow_lost_rows: AllowLostRows = False,
 ) -> None:
     """Serve worlds until SIGTERM or Ctrl-C. Prints one line on stdout when ready."""
     from .serve import ServeOptions
     from .serve import serve as run
+    from .weights import read_weights
 
     options = ServeOptions(
         host,
@@ -199,6 +209,7 @@ def serve(
         prefork,
         call_timeout,
         public_url,
+        weights=read_weights(reward_weights),
         token=_token(token_file),
     )
     judge = _judge(judge_url, judge_model, judge_temperature, judge_timeout, judge_retries)

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from ..envs.app import ServerSettings
 from ..envs.gate import Access
+from ..envs.rubric import RubricWeights
 from ..envs.server import CannotListen, Server, listen
 from ..scenarios.manager import ManagerSettings
 from ..scenarios.pack import Catalog
@@ -34,6 +35,8 @@ class ServeOptions:
     prefork: int
     call_timeout_s: float
     public_url: str | None
+    weights: RubricWeights = field(default_factory=RubricWeights)
+    """What each component of the reward is worth."""
     token: str | None = field(default=None, repr=False)
     """What the control plane asks for."""
 
@@ -55,6 +58,7 @@ def serve(worlds: Worlds, options: ServeOptions) -> None:
         manager=_manager_settings(worlds, options),
         judge=worlds.judge,
         access=_access(options),
+        weights=options.weights,
         public_url=options.public_url,
     )
     server = Server(catalog, settings)

@@ -23,6 +23,7 @@ from .environment import SubworldsEnvironment
 from .episode import EpisodeService
 from .gate import Access, Gate
 from .models import ResetObservation, StepObservation, SubworldsAction, SubworldsState
+from .rubric import RubricWeights
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,8 @@ class ServerSettings:
     judge: JudgeSettings | None = None
     """The model that decides judged tasks."""
     access: Access = field(default_factory=Access)
+    weights: RubricWeights = field(default_factory=RubricWeights)
+    """What each component of the reward is worth."""
     public_url: str | None = None
     """How agents reach the server, where that is not the address it listens on (a proxy, a container)."""
 
@@ -48,7 +51,7 @@ class Application:
         self.asgi = FastAPI(title="subworlds", version="1.0.0", lifespan=self._lifespan)
         self.asgi.add_middleware(Gate, access=settings.access)
         self._openenv = _EnvServer(
-            partial(SubworldsEnvironment, lambda: self.service),
+            partial(SubworldsEnvironment, lambda: self.service, settings.weights),
             SubworldsAction,
             StepObservation,
             concurrency_config=ConcurrencyConfig(

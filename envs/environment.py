@@ -25,7 +25,7 @@ from .models import (
     TaskCard,
     Tool,
 )
-from .rubric import EpisodeRubric
+from .rubric import EpisodeRubric, RubricWeights
 from .tool_client import EpisodeToolClient
 
 _NO_EPISODE = EpisodeError(error_type=ErrorType.NO_EPISODE, message="no episode is being played; reset first")
@@ -39,8 +39,8 @@ class SubworldsEnvironment(Environment[Any, SubworldsObservation, SubworldsState
         True  # construction and close are instant: one thread serves all connections
     )
 
-    def __init__(self, service: Callable[[], EpisodeService]) -> None:
-        self._rubric = EpisodeRubric()
+    def __init__(self, service: Callable[[], EpisodeService], weights: RubricWeights | None = None) -> None:
+        self._rubric = EpisodeRubric(weights)
         super().__init__(rubric=self._rubric)
         self._service = service()
         self._episode: Episode | None = None

@@ -144,6 +144,22 @@ def test_a_token_that_is_none_is_refused_and_not_shown(
     assert "too-short" not in ran.err
 
 
+@pytest.mark.parametrize(
+    ("weights", "said"),
+    [
+        ("task=1", "give each of task, process, format, efficiency once"),
+        ("task=0.5,process=0.2,format=0.2,efficiency=x", "could not convert"),
+        ("task=0.5,process=0.2,format=0.2,efficiency=0.2", "sum to 1"),
+        ("task=0.1,process=0.4,format=0.3,efficiency=0.2", "complete must beat incomplete"),
+        ("task=1.2,process=-0.2,format=0,efficiency=0", "at least 0"),
+    ],
+)
+def test_weights_that_make_no_sense_are_refused(subworlds: Command, weights: str, said: str) -> None:
+    ran = subworlds("serve", "--port", "0", "--reward-weights", weights)
+    assert (ran.status, ran.out) == (2, "")
+    assert said in ran.err
+
+
 def test_two_tokens_are_one_too_many(
     subworlds: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import itertools
 import random
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
 
 import pytest
 
+from subworlds.envs import SubworldsEnv
+from subworlds.envs.app import ServerSettings
 from subworlds.envs.rubric import PARTIAL, CallRecord, EpisodeRubric, EpisodeSummary, RubricWeights
+from subworlds.scenarios.manager import ManagerSettings
 from subworlds.scenarios.tool import FailureKind
 from subworlds.verifiers.verdict import Change, Outcome, Receipt, Verdict
 
@@ -122,3 +128,19 @@ def test_components_are_within_bounds_and_sum_to_the_reward() -> None:
 def test_weights_that_break_the_orderings_are_refused(weights: tuple[float, float, float, float]) -> None:
     with pytest.raises(ValueError, match="weight"):
         RubricWeights(*weights)
+
+
+async def test_a_server_pays_by_the_weights_it_is_given(
+    serve: Callable[..., AbstractContextManager[str]], worlds: Path
+) -> None:
+    """A complete episode with one refused call: only the process component falls short."""
+    weights = RubricWeights(task=0.5, process=0.3, format=0.1, efficiency=0.1)
+    settings = ServerSettings(manager=ManagerSettings(warm=False), weights=weights)
+    with serve([worlds], settings) as url:
+        async with SubworldsEnv(base_url=url) as env:
+            await env.reset(task="kiosk/sell-apples")
+            await env.call_tool("sell", good_id=3)
+            await env.call_tool("sell", good_id=1, quantity=3)
+            end = await env.done()
+    assert end.observation.components == {"task": 1.0, "process": 0.5, "format": 1.0, "efficiency": 1.0}
+    assert end.reward == pytest.approx(0.5 + 0.3 * 0.5 + 0.1 + 0.1)
