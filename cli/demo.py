@@ -23,6 +23,9 @@ from .worlds import Worlds
 _FEW = 3
 """Calls or rows shown of an episode."""
 
+_SHOWN_WHOLE = 2
+"""Worlds whose episodes are shown call by call; of the others, the outcome."""
+
 _NEXT = """\
 subworlds list                        the worlds there are
 subworlds show {scenario:<22} its tools and tasks
@@ -82,17 +85,30 @@ def _print(console: Console, url: str, pairs: list[_Pair]) -> None:
         "tools over it. An agent is told a task, calls tools, and is paid for what it leaves in the "
         "database. A receipt says why."
     )
-    for pair in pairs:
-        console.print(Text(f"\n{pair.scenario.title} · {pair.task.id}", style="bold cyan"))
-        console.print(f"“{pair.task.prompt}”")
+    for pair in pairs[:_SHOWN_WHOLE]:
+        _print_title(console, pair)
         _print_episode(console, "the gold agent knows the solution", pair.gold)
         _print_episode(console, "the noop agent does nothing", pair.noop)
+    for pair in pairs[_SHOWN_WHOLE:]:
+        _print_title(console, pair)
+        line = Text.assemble("gold agent: ", _outcome(pair.gold), "   noop agent: ", _outcome(pair.noop))
+        console.print(indented(line))
     seconds = sum(record.seconds for pair in pairs for record in (pair.gold, pair.noop))
     console.print(
         f"\n{counted(2 * len(pairs), 'episode')}, each in a fresh sandboxed process, in {seconds:.2f} s. "
         "Try next:\n"
     )
     console.print(_NEXT.format(scenario=pairs[0].scenario.name, task=pairs[0].task.id), end="")
+
+
+def _print_title(console: Console, pair: _Pair) -> None:
+    console.print(Text(f"\n{pair.scenario.title} · {pair.task.id}", style="bold cyan"))
+    console.print(f"“{pair.task.prompt}”")
+
+
+def _outcome(record: EpisodeRecord) -> Text:
+    reward = "none" if record.reward is None else f"{record.reward:.2f}"
+    return Text(f"reward {reward} {record.outcome}", style="green" if record.outcome == "complete" else "red")
 
 
 def _print_episode(console: Console, title: str, record: EpisodeRecord) -> None:

@@ -22,7 +22,7 @@ def test_demo_pays_the_gold_agent_in_every_world_and_the_idle_one_nowhere(subwor
 
 def test_demo_fits_one_screen_and_ends_with_what_to_try(subworlds: Command) -> None:
     lines = subworlds("demo").out.splitlines()
-    assert len(lines) <= 60
+    assert len(lines) <= 80
     assert max(map(len, lines)) <= 100
     assert lines[-1].startswith("subworlds serve")
 
