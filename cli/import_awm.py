@@ -22,11 +22,11 @@ from ..scenarios.manager import ScenarioManager, ServerFull
 from ..scenarios.native import is_scenario
 from ..scenarios.pack import Catalog, Pack
 from ..scenarios.task import Scenario, Statement, Task
+from ..verifiers.checking.world_probe import probe_tools, verdict_of_idleness
 from ..verifiers.service import Verification, VerifierLimits
 from .failure import BadInput, CommandFailed
 from .import_report import ImportReport, ScenarioReport
 from .screen import counted, screen
-from .world_probe import tools_without_success, verdict_of_idleness
 from .worlds import Worlds, find_scenario
 
 _AT_ONCE = 2
@@ -248,7 +248,7 @@ class _Importing:
         manager = self._native.manager
         report.tools = len(await manager.tools(world.name))
         report.tasks = len(pack.tasks)
-        for tool, reason in (await tools_without_success(manager, pack.scenarios[world.name])).items():
+        for tool, reason in (await probe_tools(manager, pack.scenarios[world.name])).failing.items():
             report.find("tool_never_succeeds", tool, reason)
         for task in pack.tasks.values():
             await self._stay_idle(task, report)

@@ -480,6 +480,41 @@ def certify(
 
 
 @app.command()
+def new(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The world's name: small letters, digits, _.")],
+    parent: Annotated[
+        Path, typer.Option("--in", metavar="DIR", help="The folder that gets the world's folder.")
+    ] = Path(),
+) -> None:
+    """Write a complete small world to start from: tables, tools, a policy, a generator, tasks."""
+    from .new_world import new_world
+
+    new_world(name, parent)
+
+
+@app.command()
+def check(
+    path: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="[PATH]...", help="Packs, worlds or AWM folders. Without one: the built-in packs."
+        ),
+    ] = None,
+    as_json: AsJson = False,
+    allow_unconfined: AllowUnconfined = False,
+    allow_lost_rows: AllowLostRows = False,
+) -> None:
+    """Find what is wrong with packs: reads them, starts their worlds, plays their tasks.
+
+    Exits with 0 where nothing is found, 1 where something is, 2 where part of a pack cannot be read.
+    """
+    from .check import check as run
+
+    worlds = _worlds(path, allow_unconfined, allow_lost_rows)
+    run(worlds, worlds.packs, as_json=as_json)
+
+
+@app.command()
 def bench(
     scenario: Annotated[
         str | None, typer.Option(metavar="SCENARIO", help="Measure this world. Without it: one that suits.")

@@ -14,6 +14,8 @@ class Problem:
     line: int | None
     field: str | None
     reason: str
+    unreadable: bool = False
+    """Whether a whole file, line or folder could not be read, for what it is, because of it."""
 
     def __str__(self) -> str:
         where = self.file if self.line is None else f"{self.file}:{self.line}"

@@ -29,6 +29,10 @@ class Place:
     def report(self, reason: str) -> None:
         self.problems.append(Problem(self.file, self.line, self.field, reason))
 
+    def unreadable(self, reason: str) -> None:
+        """Report that what stands here cannot be read at all."""
+        self.problems.append(Problem(self.file, self.line, self.field, reason, unreadable=True))
+
     def at_line(self, line: int | None) -> Place:
         return replace(self, line=line)
 

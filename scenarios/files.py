@@ -23,12 +23,12 @@ def read_text(path: Path, place: Place) -> str | None:
     if size is None:
         return None
     if size > MAX_BYTES:
-        place.report(f"has {size} bytes, more than {MAX_BYTES}")
+        place.unreadable(f"has {size} bytes, more than {MAX_BYTES}")
         return None
     try:
         return _decoded(path.read_bytes(), place)
     except OSError as error:
-        place.report(_unreadable(error))
+        place.unreadable(_unreadable(error))
         return None
 
 
@@ -68,14 +68,14 @@ def _lines(path: Path, place: Place) -> Iterator[tuple[int, int, bytes]]:
             while line := file.readline(MAX_BYTES + 1):
                 number += 1
                 if len(line) > MAX_BYTES:
-                    place.at_line(number).report(f"is longer than {MAX_BYTES} bytes")
+                    place.at_line(number).unreadable(f"is longer than {MAX_BYTES} bytes")
                     _skip_line(file, line)
                     offset = file.tell()
                 else:
                     yield number, offset, line
                     offset += len(line)
     except OSError as error:
-        place.report(_unreadable(error))
+        place.unreadable(_unreadable(error))
 
 
 def _skip_line(file: BinaryIO, line: bytes) -> None:
@@ -88,13 +88,13 @@ def _size(path: Path, place: Place) -> int | None:
     try:
         status = path.stat()
     except FileNotFoundError:
-        place.report("is missing")
+        place.unreadable("is missing")
         return None
     except OSError as error:
-        place.report(_unreadable(error))
+        place.unreadable(_unreadable(error))
         return None
     if not stat.S_ISREG(status.st_mode):
-        place.report("is not a regular file")
+        place.unreadable("is not a regular file")
         return None
     return status.st_size
 
@@ -109,7 +109,7 @@ def _decoded(content: bytes, place: Place) -> str | None:
     except UnicodeDecodeError as error:
         line = place.line or content.count(b"\n", 0, error.start) + 1
         column = error.start - (content.rfind(b"\n", 0, error.start) + 1) + 1
-        place.at_line(line).report(f"is not UTF-8: {error.reason} at byte {column} of the line")
+        place.at_line(line).unreadable(f"is not UTF-8: {error.reason} at byte {column} of the line")
         return None
 
 
@@ -119,13 +119,13 @@ def _json_object(content: str, place: Place) -> Fields | None:
         _refuse_lone_surrogates(content, value)
     except json.JSONDecodeError as error:
         line = place.line or error.lineno
-        place.at_line(line).report(f"is not JSON: {error.msg} at column {error.colno}")
+        place.at_line(line).unreadable(f"is not JSON: {error.msg} at column {error.colno}")
         return None
     except RecursionError:
-        place.report("is not usable JSON: nested too deeply")
+        place.unreadable("is not usable JSON: nested too deeply")
         return None
     except UnicodeEncodeError as error:  # half a surrogate pair
-        place.report(f"is not usable JSON: {error}")
+        place.unreadable(f"is not usable JSON: {error}")
         return None
     return obj(value, place)
 
@@ -154,13 +154,13 @@ class _StrictDecoder(json.JSONDecoder):
                 self._place.key(key).report(f"appears {times} times in one object")
 
     def _not_a_number(self, name: str) -> float:
-        self._place.report(f"is not JSON: {name} is no JSON number")
+        self._place.unreadable(f"is not JSON: {name} is no JSON number")
         return 0.0
 
     def _finite(self, digits: str) -> float:
         value = float(digits)
         if math.isinf(value):
-            self._place.report(f"is not usable JSON: {described(digits)} is too large a number")
+            self._place.unreadable(f"is not usable JSON: {described(digits)} is too large a number")
         return value
 
     def _whole(self, digits: str) -> int:

@@ -116,7 +116,13 @@ class ScenarioManager:
         return await self._template(self.find_scenario(scenario))
 
     async def start_session(
-        self, scenario: str, *, seed: int = 0, clock_offset_s: float = 0.0, counted: bool = True
+        self,
+        scenario: str,
+        *,
+        seed: int = 0,
+        clock_offset_s: float = 0.0,
+        counted: bool = True,
+        database: Path | None = None,
     ) -> Session:
         """Fork a session of a scenario, with its own database, seed and clock.
 
@@ -125,6 +131,7 @@ class ScenarioManager:
         Args:
             counted: False for a session of the server's own (a gold solution that is played to learn from),
                 which neither needs nor takes a client's place.
+            database: one that another session of the scenario left, and that is still there, to go on from.
 
         Raises:
             UnknownScenario: no such scenario.
@@ -140,7 +147,7 @@ class ScenarioManager:
                 "close one, or start the server with more capacity"
             )
         self._taken += counted
-        starting = self.spawn(self._start(known, seed, clock_offset_s, counted=counted))
+        starting = self.spawn(self._start(known, seed, clock_offset_s, counted, database))
         try:
             return await asyncio.shield(starting)
         except asyncio.CancelledError:
@@ -178,10 +185,12 @@ class ScenarioManager:
         while working := self._background - {asyncio.current_task()}:
             await asyncio.gather(*working, return_exceptions=True)
 
-    async def _start(self, scenario: Scenario, seed: int, clock_offset_s: float, *, counted: bool) -> Session:
+    async def _start(
+        self, scenario: Scenario, seed: int, clock_offset_s: float, counted: bool, database: Path | None
+    ) -> Session:
         self._starting[scenario.name] += 1
         try:
-            template, started = await self._take_process(scenario)
+            template, started = await self._take_process(scenario, database)
             session = self._adopt(template, started, counted=counted)
         except BaseException:
             self._taken -= counted
@@ -197,12 +206,14 @@ class ScenarioManager:
             raise
         return session
 
-    async def _take_process(self, scenario: Scenario) -> tuple[Template, SessionProcess]:
+    async def _take_process(
+        self, scenario: Scenario, database: Path | None
+    ) -> tuple[Template, SessionProcess]:
         """A ready process. Where a template or the zygote died on us, they are started once more."""
         for attempts_left in reversed(range(_ATTEMPTS)):
             try:
                 template = await self._template(scenario)
-                started = await template.take()
+                started = await template.take(database)
             except WorkspaceFull as error:
                 raise ServerFull(str(error)) from error
             except ProcessDied:

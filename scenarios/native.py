@@ -19,6 +19,9 @@ SCHEMA, SEED, APP, TASKS = "schema.sql", "seed.sql", "app.py", "tasks.jsonl"
 FILES = (ABOUT, SCHEMA, SEED, APP, TASKS)
 """The anatomy of a scenario: what each folder must hold."""
 
+STARTER, STARTER_NAME = Path(__file__).parent / "starter", "my_world"
+"""A small world that is copied where somebody begins a new one, and its name in its files."""
+
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _IGNORED_FOLDERS = re.compile(r"\..*|__pycache__")
 
@@ -27,13 +30,18 @@ def is_scenario(path: Path) -> bool:
     return (path / ABOUT).exists()
 
 
+def is_name(name: str) -> bool:
+    """Whether a scenario can be called so."""
+    return _NAME.fullmatch(name) is not None
+
+
 def read_pack(path: Path) -> Draft:
     """The scenarios in the folders of `path`, by name. Every folder must be one, hidden folders aside."""
     draft = Draft()
     place = Place(draft.problems, str(path))
     folders = _folders(path, place)
     if folders == []:
-        place.report(f"holds no scenarios: expected folders with {', '.join(FILES)}")
+        place.unreadable(f"holds no scenarios: expected folders with {', '.join(FILES)}")
     for folder in folders or ():
         _ScenarioFolder(folder, draft).read()
     return draft
@@ -50,7 +58,7 @@ def _folders(path: Path, place: Place) -> list[Path] | None:
     try:
         found = sorted(child for child in path.iterdir() if child.is_dir())
     except OSError as error:
-        place.report(f"cannot be read: {error.strerror}")
+        place.unreadable(f"cannot be read: {error.strerror}")
         return None
     return [folder for folder in found if not _IGNORED_FOLDERS.fullmatch(folder.name)]
 
@@ -64,7 +72,7 @@ class _ScenarioFolder:
         self._name = Path(os.path.abspath(path)).name  # `.` has a name, too
 
     def read(self, *, tasks: bool = True) -> None:
-        if not _NAME.fullmatch(self._name):
+        if not is_name(self._name):
             self._place().report(
                 "the folder's name is the scenario's: expected small letters, digits and _, a letter first"
             )
@@ -105,7 +113,7 @@ class _ScenarioFolder:
         try:
             statements = split_statements(content, self._shown(file))
         except UnclosedText as error:
-            place.at_line(error.line).report(str(error))
+            place.at_line(error.line).unreadable(str(error))
             return None
         if file == SCHEMA and not statements:
             place.report("has no statements")
@@ -119,7 +127,7 @@ class _ScenarioFolder:
         try:
             module = parse_python(source)
         except UnparsableCode as error:
-            place.at_line(error.line).report(str(error))
+            place.at_line(error.line).unreadable(str(error))
             return None
         if not module.body:
             place.report("is empty")

@@ -244,10 +244,18 @@ class Catalog:
             yield from (entry.id for entry in self.entries_of(scenario))
 
 
+def missing_folder(path: Path) -> Problem | None:
+    """What is wrong with `path` where it is no folder; None where it is one."""
+    if path.is_dir():
+        return None
+    reason = "is not a folder" if path.exists() else "is missing: expected a folder with scenarios"
+    return Problem(str(path), None, None, reason, unreadable=True)
+
+
 def _read(path: Path) -> Draft:
-    if not path.is_dir():
-        reason = "is not a folder" if path.exists() else "is missing: expected a folder with scenarios"
-        return Draft(problems=[Problem(str(path), None, None, reason)])
+    missing = missing_folder(path)
+    if missing is not None:
+        return Draft(problems=[missing])
     return read_scenario(path) if is_scenario(path) else read_pack(path)
 
 

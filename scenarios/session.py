@@ -49,9 +49,17 @@ class SessionProcess:
 
     @classmethod
     async def fork(
-        cls, control: ForkControl, template_pid: int, folder: Path, cpu_seconds: int
+        cls,
+        control: ForkControl,
+        template_pid: int,
+        folder: Path,
+        cpu_seconds: int,
+        database: Path | None = None,
     ) -> SessionProcess:
         """Have the template fork a session that works in `folder`; returns when it is confined and ready.
+
+        Args:
+            database: what it starts on a copy of; None: the snapshot.
 
         Raises:
             SandboxError: it could not be started; nothing of it is left.
@@ -63,7 +71,9 @@ class SessionProcess:
         try:
             with theirs:
                 os.mkdir(folder, 0o700)
-                request = {"folder": str(folder), "cpu_seconds": cpu_seconds}
+                request: dict[str, Any] = {"folder": str(folder), "cpu_seconds": cpu_seconds}
+                if database is not None:
+                    request["database"] = str(database)
                 pid = await control.fork(request, [theirs.fileno()])
             process = ProcessHandle(pid, template_pid)
             await asyncio.wait_for(channel.ready, _READY_TIMEOUT_S)

@@ -37,7 +37,7 @@ from .rehearsal import rehearse
 from .scenario_file import REPORT_FILE, SNAPSHOT_FILE, SPEC_FILE, decode_scenario
 from .snapshot import build_snapshot
 from .task import Scenario
-from .toolset import endpoints_of
+from .toolset import endpoints_of, shadowed_routes
 from .warming import WarmUp
 from .world import World, WorldApp, describe
 from .world_server import WorldServer
@@ -89,6 +89,7 @@ class _Template:
         self._app: WorldApp
         self._clock: WorldClock
         self._cold: str | None = "nobody asked for more"
+        self._kept: str | None = None
 
     def prepare(self) -> dict[str, Any]:
         """Build the world. Returns the report for the server: tools, or the problems that stop it."""
@@ -106,7 +107,12 @@ class _Template:
         return {
             "tools": [dataclasses.asdict(endpoint.tool) for endpoint in self._app.endpoints.values()],
             "notes": [dataclasses.astuple(note) for note in notes],
+            "shadowed": [
+                dataclasses.astuple(route)
+                for route in shadowed_routes(self._app.endpoints.values(), self._scenario.app_file)
+            ],
             "cold": self._cold,
+            "kept": self._kept,
         }
 
     def _confine(self) -> None:
@@ -138,7 +144,8 @@ class _Template:
             self._run_hooks(building)
             self._cold = "it has start-up hooks"
         elif self._warm:
-            self._cold = WarmUp(self._app, module, _database, self._clock, building).warm()
+            traces = WarmUp(self._app, module, _database, self._clock, building).warm()
+            self._cold, self._kept = traces.reason, traces.place
         os.rename(building, self.folder / SNAPSHOT_FILE)
         return notes + lost
 
@@ -180,7 +187,7 @@ class _Template:
             enforced=self._enforced,
         )
         server = WorldServer(world, socket.socket(fileno=descriptors[0]), request["folder"])
-        server.run(str(self.folder / SNAPSHOT_FILE), confinement)
+        server.run(request.get("database", str(self.folder / SNAPSHOT_FILE)), confinement)
 
 
 def _require_single_thread(scenario: Scenario) -> None:

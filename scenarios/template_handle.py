@@ -59,6 +59,10 @@ class Template:
         """What was lost or left out when the world was built, though it starts."""
         self.cold: str | None = report["cold"]
         """Why its sessions start cold: what the app keeps outside its database. None if they start warm."""
+        self.kept: str | None = report["kept"]
+        """Where in the app's memory calls leave something; None where nothing was seen to stay."""
+        self.shadowed = tuple(Problem(*problem) for problem in report["shadowed"])
+        """Tools whose path an earlier route takes. They work here, and nowhere else."""
         self.checkers = {tool.name: ArgumentChecker(tool) for tool in self.tools}
         self.snapshot = folders[0] / SNAPSHOT_FILE
         self.snapshot.chmod(0o400)
@@ -86,20 +90,23 @@ class Template:
         """Whether it can still fork."""
         return not self._stopped and not self._control.closed.is_set()
 
-    async def take(self) -> SessionProcess:
+    async def take(self, database: Path | None = None) -> SessionProcess:
         """A session process: one kept in reserve that still lives, else a new one.
+
+        Args:
+            database: start on a copy of this one, which lies in a session's folder, not of the snapshot.
 
         Raises:
             WorkspaceFull: no room for another database.
             SandboxError: it could not be started.
             OSError: no descriptor or no room for it.
         """
-        while self._reserve:
+        while self._reserve and database is None:
             started = self._reserve.popleft()
             if started.alive:
                 return started
             await started.discard()
-        return await self._fork()
+        return await self._fork(database)
 
     async def refill(self, level: int) -> None:
         """Keep `level` processes in reserve. Raises as `take` does."""
@@ -129,9 +136,9 @@ class Template:
         await self._control.close()
         self._remove_unused_folders()
 
-    async def _fork(self) -> SessionProcess:
+    async def _fork(self, database: Path | None = None) -> SessionProcess:
         folder = self._place() / str(next(self._session_numbers))
-        return await SessionProcess.fork(self._control, self.pid, folder, self._cpu_seconds)
+        return await SessionProcess.fork(self._control, self.pid, folder, self._cpu_seconds, database)
 
     def _place(self) -> Path:
         for folder in self._folders:

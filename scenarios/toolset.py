@@ -58,6 +58,21 @@ def endpoints_of(app: FastAPI, file: str) -> tuple[dict[str, Endpoint], list[Pro
     return found, fatal, notes
 
 
+def shadowed_routes(endpoints: Iterable[Endpoint], file: str) -> list[Problem]:
+    """The tools whose own path an earlier route takes: other servers would never reach them."""
+    found: list[Problem] = []
+    earlier: list[Endpoint] = []
+    for endpoint in endpoints:
+        for other in earlier:
+            if other.method == endpoint.method and other.route.path_regex.match(endpoint.path):
+                route = f"{endpoint.method.upper()} {endpoint.path}"
+                reason = f"{route} leads to {other.tool.name!r} ({other.path}) first"
+                found.append(Problem(file, _line_of(endpoint.route), endpoint.tool.name, reason))
+                break
+        earlier.append(endpoint)
+    return found
+
+
 def _api_routes(app: FastAPI) -> Iterable[APIRoute]:
     return (route for route in app.routes if isinstance(route, APIRoute) and route.include_in_schema)
 

@@ -17,7 +17,7 @@ import time
 import types
 from collections.abc import Generator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any
 
 from ..sandbox.confinement import enter_child
@@ -51,6 +51,16 @@ class _NotSound(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class Traces:
+    """What calling every tool leaves in a process."""
+
+    reason: str | None = None
+    """Why the template has to stay cold; None where it may be warm."""
+    place: str | None = None
+    """Where in the app's memory something stays, if that is why."""
+
+
+@dataclass(frozen=True, slots=True)
 class WarmUp:
     """What it takes to play a world once more before it opens."""
 
@@ -61,15 +71,15 @@ class WarmUp:
     snapshot: str
     """The database to play on a copy of. No connection to it may be open."""
 
-    def warm(self) -> str | None:
-        """Call every tool in this process, if that leaves nothing behind. Returns why not."""
-        reason = self._try_in_child()
-        if reason is None:
+    def warm(self) -> Traces:
+        """Call every tool in this process, if that leaves nothing behind. Returns what it would leave."""
+        traces = self._try_in_child()
+        if traces.reason is None:
             with self._scratch_database() as scratch:
                 self._play(scratch)
-        return reason
+        return traces
 
-    def _try_in_child(self) -> str | None:
+    def _try_in_child(self) -> Traces:
         parent = os.getpid()
         reading, writing = os.pipe()
         pid = os.fork()
@@ -81,7 +91,7 @@ class WarmUp:
         finally:
             os.close(reading)
         if answer is None:
-            return "its tools take too long"  # the child ends by its CPU limit, or with this process
+            return Traces("its tools take too long")  # the child ends by its CPU limit, or with this process
         os.waitpid(pid, 0)
         remove_tree(_SCRATCH)
         return _understand(answer)
@@ -92,20 +102,20 @@ class WarmUp:
             enter_child(parent, {answer})
             resource.setrlimit(resource.RLIMIT_CPU, (_TRIAL_CPU_S, _TRIAL_CPU_S))
             with self._scratch_database() as scratch:
-                os.write(answer, json.dumps(self._find_traces(scratch)).encode())
+                os.write(answer, json.dumps(astuple(self._find_traces(scratch))).encode())
         finally:
             os._exit(0)
 
-    def _find_traces(self, scratch: str) -> str | None:
+    def _find_traces(self, scratch: str) -> Traces:
         try:
             before = read_memory(self.module)
             self._play(scratch)
             place = first_difference(before, read_memory(self.module))
         except (_NotSound, TooMuchMemory) as error:
-            return str(error)
+            return Traces(str(error))
         if place is not None:
-            return f"its tools change what it keeps in memory: {place}"
-        return "its tools leave threads behind" if threading.active_count() > 1 else None
+            return Traces(f"its tools change what it keeps in memory: {place}", place)
+        return Traces("its tools leave threads behind" if threading.active_count() > 1 else None)
 
     def _play(self, scratch: str) -> None:
         """Call every tool once, those that read first, with values from the database as arguments."""
@@ -155,12 +165,12 @@ def _read_answer(reading: int) -> bytes | None:
     return None
 
 
-def _understand(answer: bytes) -> str | None:
+def _understand(answer: bytes) -> Traces:
     try:
-        reason = json.loads(answer)
-    except ValueError:
-        return "calling its tools ended the process"
-    return None if reason is None else str(reason)
+        reason, place = json.loads(answer)
+    except (ValueError, TypeError):
+        return Traces("calling its tools ended the process")
+    return Traces(*(None if part is None else str(part) for part in (reason, place)))
 
 
 def _sample(database: str) -> dict[str, Any]:

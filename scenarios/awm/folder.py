@@ -45,6 +45,7 @@ class AwmFolder:
     """The scenarios and tasks of one folder."""
 
     def __init__(self, path: Path, reading: AwmReading) -> None:
+        self.path = path
         self._prefer_judge = reading.prefer_judge
         self.index, self._files = _index(path, reading)
         self._records = {record.entry.name: record for record in self.index.scenarios}

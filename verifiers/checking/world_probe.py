@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import itertools
+import random
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from ..scenarios.json_values import is_array, is_object
-from ..scenarios.manager import ScenarioManager
-from ..scenarios.session import WorldCrashed
-from ..scenarios.task import Scenario, Task
-from ..scenarios.tool import Tool
-from ..verifiers.service import Verification
-from ..verifiers.verdict import Verdict
-from .seed_values import seed_values
+from ...scenarios.json_values import is_array, is_object
+from ...scenarios.manager import ScenarioManager
+from ...scenarios.seed_values import seed_values
+from ...scenarios.session import WorldCrashed
+from ...scenarios.task import Scenario, Task, ToolCall
+from ...scenarios.tool import Tool
+from ..service import Verification
+from ..verdict import Verdict
 
 _TRIES = 4
 """Calls of each tool."""
 _VALUES_KEPT = 8
+_MANY = 1000
+"""More than any argument has values to choose from."""
 _VALUES_READ = 2000
 _NAMES_OF_TIMES = re.compile(r"date|time|_at$|_on$|deadline|start|end|until|since|from|to$")
 _TIMES = ("2026-03-10", "2026-03-10T09:00:00", "09:00", "2026-03-10T09:00:00Z")
@@ -48,38 +52,63 @@ async def verdict_of_idleness(manager: ScenarioManager, verification: Verificati
         await session.close()
 
 
-async def tools_without_success(manager: ScenarioManager, scenario: Scenario) -> dict[str, str]:
-    """The tools of which no call succeeded, with the last failure. Raises as verdict_of_idleness does.
+@dataclass(frozen=True, slots=True)
+class Probed:
+    """What came of calling tools with likely arguments."""
 
-    Each is called a few times with what it requires, in values that the world's SQL and other tools' results
-    show under the same name. A tool may be sound and yet be named, where nobody could guess what it wants.
+    failing: Mapping[str, str]
+    """The tools of which no call succeeded, with the last failure."""
+    working: Mapping[str, ToolCall]
+    """A call that succeeded, of each of the others."""
+
+
+async def probe_tools(
+    manager: ScenarioManager,
+    scenario: Scenario,
+    *,
+    among: Collection[str] | None = None,
+    tries: int = _TRIES,
+    answers: Iterable[Any] = (),
+) -> Probed:
+    """Call tools a few times with what they require, in values that the world's SQL and other tools' results
+    show under the same name. Raises as verdict_of_idleness does.
+
+    A tool may be sound and yet fail, where nobody could guess what it wants.
+
+    Args:
+        among: the tools to call; None: all.
+        answers: what tools are known to have answered, to learn values from.
     """
     failing: dict[str, str] = {}
+    working: dict[str, ToolCall] = {}
     seen = _Seen(seed_values(scenario))
-    tools = sorted(
-        await manager.tools(scenario.name), key=lambda tool: len(tool.input_schema.get("required", ()))
-    )
-    session = await manager.start_session(scenario.name)
+    for answer in answers:
+        seen.learn(answer)
+    tools = [tool for tool in await manager.tools(scenario.name) if among is None or tool.name in among]
+    tools.sort(key=lambda tool: len(tool.input_schema.get("required", ())))
+    session = await manager.start_session(scenario.name, counted=False)
     try:
-        for number in range(_TRIES):
+        for number in range(tries):
             for tool in tools:
-                if number and tool.name not in failing:
+                if tool.name in working:
                     continue
-                outcome = await session.call(tool.name, seen.arguments(tool, number))
+                call = ToolCall(tool.name, seen.arguments(tool, number))
+                outcome = await session.call(call.tool, call.arguments)
                 if outcome.failure is None:
                     failing.pop(tool.name, None)
+                    working[tool.name] = call
                     seen.learn(outcome.result)
                 elif session.alive:
                     failing[tool.name] = outcome.failure.message.partition("\n")[0]
                 else:
                     failing[tool.name] = f"its world ended: {outcome.failure.message}"
                     await session.close()
-                    session = await manager.start_session(scenario.name)
+                    session = await manager.start_session(scenario.name, counted=False)
     except WorldCrashed:
         pass
     finally:
         await session.close()
-    return failing
+    return Probed(failing, working)
 
 
 class _Seen:
@@ -100,12 +129,21 @@ class _Seen:
                 kept.append(value)
 
     def arguments(self, tool: Tool, number: int) -> dict[str, Any]:
-        """What the tool requires, in the values of that try."""
+        """What the tool requires, in the values of that try; later tries add an optional argument."""
         schema = tool.input_schema
         properties = schema.get("properties", {})
+        required = list(schema.get("required", ()))
+        optional = [name for name in properties if name not in required]
+        extra = optional[(number - _TRIES) % len(optional)] if optional and number >= _TRIES else None
+        names = required if extra is None else [*required, extra]
+        chance = random.Random(number)
         return {
-            name: self._value(name, properties.get(name, {}), number) for name in schema.get("required", ())
+            name: self._value(name, properties.get(name, {}), self._turn(number, chance)) for name in names
         }
+
+    def _turn(self, number: int, chance: random.Random) -> int:
+        """Which of an argument's values it is: all the first, then all the second; later any mixture."""
+        return number if number < _TRIES else chance.randrange(_MANY)
 
     def _value(self, name: str, schema: Mapping[str, Any], number: int) -> Any:
         for branch in schema.get("anyOf", ()):
@@ -116,8 +154,13 @@ class _Seen:
         kind = schema.get("type", "string")
         fitting = [value for value in self._values.get(name, ()) if _fits(value, kind)]
         usual = _TIMES if kind == "string" and _NAMES_OF_TIMES.search(name) else _USUAL.get(kind, ("abc",))
-        values = (*fitting[: _TRIES - 1], *usual)
+        values = (*fitting[: _TRIES - 1], *usual, *fitting[_TRIES - 1 :], *_new_ones(fitting))
         return values[number % len(values)]
+
+
+def _new_ones(values: Iterable[Any]) -> Iterator[str]:
+    """Texts that look like these and are not yet in use."""
+    yield from (f"new.{value}" for value in values if isinstance(value, str))
 
 
 def _fits(value: Any, kind: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from ..scenarios.task import Scenario
+from .task import Scenario
 
 _INSERT = re.compile(r"\s*INSERT\b.*?\bINTO\s+[\"`\[]?(\w+)[\"`\]]?\s*\(([^)]*)\)\s*VALUES\b", re.I | re.S)
 _CHECK = re.compile(r"\b(\w+)[\"`\]]?\s+IN\s*\(\s*('[^)]*')\s*\)", re.I)
