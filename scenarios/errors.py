@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -14,7 +15,7 @@ class Problem:
     line: int | None
     field: str | None
     reason: str
-    unreadable: bool = False
+    unreadable: bool = dataclasses.field(default=False, compare=False)
     """Whether a whole file, line or folder could not be read, for what it is, because of it."""
 
     def __str__(self) -> str:
