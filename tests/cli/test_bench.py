@@ -28,7 +28,9 @@ _LEVEL_NAMES = ("memory_listed", "memory_used", "memory_all", "call_among", "rat
 
 @contextmanager
 def benching(*arguments: str | Path) -> Generator[subprocess.Popen[str]]:
-    start = "from subworlds.cli.main import main; main()"
+    # a background job would not hear the interrupt
+    heard = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    start = f"{heard}; from subworlds.cli.main import main; main()"
     command = [sys.executable, "-P", "-c", start, "bench", "--quick", *map(str, arguments)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
