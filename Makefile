@@ -8,7 +8,7 @@ INSTALLED_TEST := $(VENV)/.installed-test
 export PYTHONSAFEPATH := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: setup demo test check format manifest bench clean
+.PHONY: setup demo test check format manifest schemas bench clean
 
 setup: $(INSTALLED_TEST)
 
@@ -41,6 +41,9 @@ format: setup
 
 manifest: $(INSTALLED)
 	$(BIN)/python tests/docs/manifest.py
+
+schemas: $(INSTALLED)
+	$(BIN)/python tests/docs/schemas.py
 
 bench: $(INSTALLED)
 	@$(BIN)/subworlds bench
