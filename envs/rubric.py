@@ -48,13 +48,17 @@ class EpisodeSummary:
 
     @property
     def achieved(self) -> float:
-        """1 for a complete task; else up to PARTIAL, by the receipt: required changes made, less damage."""
+        """1 for a complete task; else up to PARTIAL, by the receipt: required changes made, less damage.
+
+        Half of that where the task asks for an answer and did not get the right one.
+        """
         if self.complete:
             return 1.0
         receipt = self.verdict.receipt
         required = len(receipt.made) + len(receipt.missing)
         damage = len(receipt.collateral) + len(receipt.forbidden) + receipt.omitted
-        return PARTIAL * max(0, len(receipt.made) - damage) / required if required else 0.0
+        share = max(0, len(receipt.made) - damage) / required if required else 0.0
+        return PARTIAL * share * (0.5 if self.verdict.answer_matched is False else 1.0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,9 +36,10 @@ def _summary(
     collateral: int = 0,
     calls: tuple[CallRecord, ...] = (),
     gold_calls: int | None = _GOLD_CALLS,
+    answer_matched: bool | None = None,
 ) -> EpisodeSummary:
     receipt = Receipt(made=_changes(made), missing=_changes(missing), collateral=_changes(collateral))
-    return EpisodeSummary(Verdict(outcome, "", receipt), calls, gold_calls)
+    return EpisodeSummary(Verdict(outcome, "", receipt, answer_matched), calls, gold_calls)
 
 
 def _reward(summary: EpisodeSummary) -> float:
@@ -81,6 +82,23 @@ def test_partial_credit_grows_with_required_changes_and_shrinks_with_damage() ->
     ]
     assert all(low > high for low, high in itertools.pairwise(damaged))
     assert damaged[-1] == 0.0
+
+
+def test_a_wrong_answer_halves_the_partial_credit() -> None:
+    rewards = {
+        matched: _reward(_summary(made=3, missing=1, calls=_calls(None), answer_matched=matched))
+        for matched in (None, True, False)
+    }
+    assert rewards[True] == rewards[None] == pytest.approx(2 * rewards[False])
+
+
+def test_hammering_the_only_write_without_an_answer_earns_next_to_nothing() -> None:
+    """The first call made what was required; the world refused the other 19, or let them pass."""
+    once = CallRecord("place_hold", "{}", None)
+    again = CallRecord("place_hold", "{}", FailureKind.TOOL_FAILED)
+    for other in (once, again):
+        calls = (once, *[other] * 19)
+        assert _reward(_summary(made=1, calls=calls, gold_calls=12, answer_matched=False)) <= 0.2
 
 
 @pytest.mark.parametrize(
