@@ -548,6 +548,14 @@ def _token(file: Path | None) -> str | None:
     return read_token(file, os.environ.get("SUBWORLDS_TOKEN"))
 
 
+@app.command()
+def doctor(as_json: AsJson = False) -> None:
+    """Try each layer of confinement on this machine; fail if worlds could not be confined."""
+    from .doctor import doctor as run
+
+    run(as_json=as_json)
+
+
 def _worlds(
     pack: list[Path] | None,
     allow_unconfined: bool,

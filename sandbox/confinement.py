@@ -1,10 +1,11 @@
 """Confinement: what a process that runs untrusted code may do, and how it gives up the rest.
 
 Covered: files (Landlock), system calls (seccomp: no sockets, no exec, no ptrace, no signals), memory, CPU,
-file size and descriptor limits, capabilities, inherited descriptors, and life beyond the parent's.
+file size, descriptor and (where it has a user or a user namespace of its own) process limits, root and its
+capabilities, inherited descriptors, and life beyond the parent's. Namespaces are entered by the zygote.
 
-Not covered: reading metadata of files outside, timing, the CPU time it may use up to its limit, how many
-files it fills, and how often a world forks while its template imports it (give the container a pid limit).
+Not covered: reading metadata of files outside, timing, the CPU time it may use up to its limit, and how many
+files it fills.
 """
 
 from __future__ import annotations
@@ -15,9 +16,13 @@ from collections.abc import Set
 from dataclasses import dataclass, field
 from functools import cache
 
+from .capabilities import empty_bounding_set
 from .errors import SandboxUnavailable
-from .kernel import close_all_descriptors_except, die_with, drop_capabilities, no_new_privileges
+from .identity import WORLD_USERS, give_up_capabilities, step_down
+from .kernel import close_all_descriptors_except, die_with, dies_with_parent, no_new_privileges
 from .landlock import landlock_version, restrict_files
+from .layers import Layers
+from .namespaces import enter_user_namespace, works_in_a_fork
 from .seccomp import Profile, assemble_filters, restrict_syscalls
 
 
@@ -31,6 +36,9 @@ class Limits:
     file_bytes: int = 1024 * 1024 * 1024
     """The largest file it may write."""
     descriptors: int = 256
+    processes: int | None = None
+    """Processes and threads of its user; None: what the parent set. Unlimited where it is root, or an
+    ordinary user who cannot have a user namespace of its own to be counted in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +53,17 @@ class Confinement:
     """False only where the user accepted in words to run without Landlock and seccomp."""
 
 
+_layers = Layers()
+_can_count_alone = False
+"""Whether an ordinary user can have a user namespace, in which only its own processes count."""
+
+
+def use_layers(layers: Layers) -> None:
+    """Confine this process, and those it will fork, with these layers. Called before untrusted code runs."""
+    global _layers
+    _layers = layers
+
+
 def confine(confinement: Confinement) -> None:
     """Confine this process, for good, in the order in which each step still permits the next.
 
@@ -52,12 +71,32 @@ def confine(confinement: Confinement) -> None:
         SandboxUnavailable: the kernel lacks a layer and `enforced` is True.
     """
     _set_limits(confinement.limits)
-    drop_capabilities()
+    _give_up_powers(confinement)
     no_new_privileges()
     if not confinement.enforced:
         return
-    restrict_files(readable=confinement.readable, writable=confinement.writable, version=_landlock_version())
+    restrict_files(readable=confinement.readable, writable=confinement.writable, version=_version_in_use())
     restrict_syscalls(confinement.profile)
+
+
+def _give_up_powers(confinement: Confinement) -> None:
+    parent, bound = os.getppid(), dies_with_parent()
+    if _layers.unprivileged:
+        step_down(confinement.readable, confinement.writable)
+    if confinement.limits.processes is not None:
+        _limit_processes(confinement.limits.processes)
+    give_up_capabilities((*confinement.readable, *confinement.writable))
+    if bound:
+        die_with(parent)  # a change of user set us free
+
+
+def _limit_processes(most: int) -> None:
+    """Limit them where they are counted by themselves: not with everything that an ordinary user runs."""
+    if os.geteuid() not in WORLD_USERS:
+        if not _can_count_alone:
+            return
+        enter_user_namespace()
+    _lower(resource.RLIMIT_NPROC, most)
 
 
 def enter_child(parent: int, kept: Set[int]) -> None:
@@ -93,6 +132,9 @@ def numb_descriptors(spared: Set[int]) -> frozenset[int]:
 
 def prepare_confinement() -> None:
     """Do once, in a process that forks many, what each of its children would otherwise do for itself."""
+    global _can_count_alone
+    empty_bounding_set()
+    _can_count_alone = _layers.namespaces and os.geteuid() != 0 and works_in_a_fork(enter_user_namespace)
     if _landlock_version() >= 1 and _seccomp_available():
         assemble_filters()
 
@@ -122,6 +164,11 @@ def _is_open(descriptor: int) -> bool:
     except OSError:
         return False
     return True
+
+
+def _version_in_use() -> int:
+    """The version of Landlock that the kernel and we both speak."""
+    return min(_landlock_version(), _landlock_version() if _layers.landlock is None else _layers.landlock)
 
 
 @cache

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import dataclasses
 import json
 import os
 import signal
@@ -14,7 +15,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from .errors import ProcessDied, SandboxError
-from .messages import MAX_MESSAGE, Message, send_message
+from .layers import Layers
+from .messages import MAX_DESCRIPTORS, MAX_MESSAGE, Message, send_message
 
 _START_TIMEOUT_S = 60.0
 _REPLY_TIMEOUT_S = 60.0
@@ -85,14 +87,23 @@ class ForkControl:
                     raise ProcessDied("the fork server is gone") from error
 
     async def _read(self) -> None:
-        loop = asyncio.get_running_loop()
         try:
-            while data := await loop.sock_recv(self._channel, MAX_MESSAGE):
-                self._take(json.loads(data))
+            while message := await self._receive():
+                self._take(message)
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             pass
         finally:
             self._fail_all()
+
+    async def _receive(self) -> Message | None:
+        """The next message. Raises what reading one raises that makes no sense."""
+        while True:
+            try:
+                data, descriptors, _, _ = socket.recv_fds(self._channel, MAX_MESSAGE, MAX_DESCRIPTORS)
+            except BlockingIOError:
+                await _readable(self._channel)
+            else:
+                return _read_message(data, descriptors)
 
     def _take(self, message: Message) -> None:
         """Raises ValueError, KeyError or TypeError for what is neither the first message nor an answer."""
@@ -140,14 +151,20 @@ class Zygote:
         return not self.control.closed.is_set()
 
     @classmethod
-    async def start(cls, module: str, folders: Sequence[Path] = ()) -> Zygote:
+    async def start(
+        cls, module: str, folders: Sequence[Path] = (), *, layers: Layers | None = None
+    ) -> Zygote:
         """Start `module` as a zygote in a clean environment; it removes `folders` when we are gone.
+
+        Args:
+            layers: which optional layers of confinement to use; None: all that the machine has.
 
         Raises:
             SandboxError: it did not come up.
         """
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        arguments = [module, str(theirs.fileno()), *map(str, folders)]
+        chosen = json.dumps(dataclasses.asdict(layers or Layers()))
+        arguments = [module, str(theirs.fileno()), chosen, *map(str, folders)]
         with theirs:
             process = subprocess.Popen(  # noqa: ASYNC220 - waits for the exec, not for the process
                 [sys.executable, "-P", "-m", "subworlds.sandbox.forkserver", *arguments],
@@ -224,6 +241,28 @@ class ProcessHandle:
         self._descriptor = -1
 
 
+def _read_message(data: bytes, descriptors: Sequence[int]) -> Message | None:
+    """A child comes as a descriptor: its number in our pid namespace replaces what the sender calls it.
+
+    One that has ended has no number any more, and the sender's is as good as any.
+    """
+    try:
+        if not data:
+            return None
+        message = json.loads(data)
+        pid = _pid_of(descriptors[0]) if descriptors else 0
+        return {**message, "pid": pid} if pid > 0 else message
+    finally:
+        for descriptor in descriptors:
+            os.close(descriptor)
+
+
+def _pid_of(descriptor: int) -> int:
+    """The process that a descriptor holds. Raises ValueError or KeyError if it holds none."""
+    with open(f"/proc/self/fdinfo/{descriptor}") as info:
+        return int(dict(line.split(":", 1) for line in info)["Pid"])
+
+
 def _parent_of(pid: int) -> int | None:
     try:
         with open(f"/proc/{pid}/stat", "rb") as stat:
@@ -249,6 +288,16 @@ def _clean_environment() -> dict[str, str]:
         "OPENBLAS_NUM_THREADS": "1",
         "MKL_NUM_THREADS": "1",
     }
+
+
+async def _readable(channel: socket.socket) -> None:
+    loop = asyncio.get_running_loop()
+    readable = asyncio.Event()
+    loop.add_reader(channel, readable.set)
+    try:
+        await readable.wait()
+    finally:
+        loop.remove_reader(channel)
 
 
 async def _writable(channel: socket.socket) -> None:

@@ -1,12 +1,14 @@
 """A warm, single-threaded process that forks children on request.
 
-Run as `python -m subworlds.sandbox.forkserver MODULE CONTROL_FD [FOLDER...]` it is a *zygote*: it calls
-`MODULE.warm_up()` once, then forks a child for each request, which runs `MODULE.run(request, descriptors)`.
+Run as `python -m subworlds.sandbox.forkserver MODULE CONTROL_FD LAYERS [FOLDER...]` it is a *zygote*: it
+calls `MODULE.warm_up()` once, enters namespaces, and then forks a child for each request, which runs
+`MODULE.run(request, descriptors)`.
 When the server's end of the control socket closes, however the server ended, the zygote kills what it
 started, removes the folders and exits. A template is a second level of the same loop, in a confined process.
 
 The zygote itself only ever runs trusted code and never receives what a child must keep secret: a child reads
-its job from a descriptor of its own.
+its job from a descriptor of its own. An answer to a request carries a descriptor of the new child, which
+tells its number in whichever pid namespace it is read.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import importlib
+import json
 import os
 import select
 import signal
@@ -24,9 +27,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from .confinement import enter_child, prepare_confinement
+from .confinement import enter_child, prepare_confinement, use_layers
 from .kernel import adopt_orphans
+from .layers import Layers
 from .messages import Message, receive_message, send_message
+from .namespaces import enter_namespaces
 from .workspace import remove_tree
 
 RunChild: TypeAlias = Callable[[Message, list[int]], None]
@@ -42,6 +47,8 @@ class ForkServer:
     """Whether each child leads a process group, to be killed as one (zygote), or shares ours (template)."""
     inherited: frozenset[int] = frozenset()
     """Descriptors that every child keeps, besides those it is given."""
+    init: int | None = None
+    """A descriptor of process 1 of the pid namespace that children live in, where they have one."""
     _children: set[int] = field(default_factory=set[int])
 
     def serve(self) -> None:
@@ -52,11 +59,15 @@ class ForkServer:
         poll = select.poll()
         poll.register(self.control, select.POLLIN)
         poll.register(wake, select.POLLIN)
+        if self.init is not None:
+            poll.register(self.init, select.POLLIN)
         while True:
             ready = {descriptor for descriptor, _ in poll.poll()}
             if wake in ready:
                 _drain(wake)
                 self._reap()
+            if self.init in ready:
+                break  # nothing can be forked any more, and nothing of ours is left
             if self.control.fileno() in ready and not self._answer():
                 break
         self._kill_all()
@@ -89,7 +100,9 @@ class ForkServer:
         if pid == 0:
             self._become_child(parent, request, descriptors)
         self._children.add(pid)
-        self._tell({"id": request["id"], "pid": pid})
+        child = os.pidfd_open(pid)
+        self._tell({"id": request["id"], "pid": pid}, [child])
+        os.close(child)
 
     def _become_child(self, parent: int, request: Message, descriptors: list[int]) -> None:
         """Run the child and end: nothing of the loop above may go on in this process."""
@@ -127,12 +140,15 @@ class ForkServer:
         if self.own_groups:
             for pid in sorted(self._children):
                 self._kill(pid)
-            for pid in sorted(self._children):
-                _await_group(pid)
+            if self.init is None:
+                for pid in sorted(self._children):
+                    _await_group(pid)
+            else:
+                _end_namespace(self.init)
 
-    def _tell(self, message: Message) -> None:
+    def _tell(self, message: Message, descriptors: list[int] | None = None) -> None:
         with contextlib.suppress(OSError):
-            send_message(self.control, message)
+            send_message(self.control, message, descriptors)
 
 
 def _wake_up(_signal: int, _frame: object) -> None:
@@ -146,28 +162,40 @@ def _await_group(leader: int) -> None:
             os.waitpid(-leader, 0)
 
 
+def _end_namespace(init: int) -> None:
+    """Kill process 1 of a pid namespace, and with it all; reap every child. Process 1 is gone last."""
+    with contextlib.suppress(ProcessLookupError):
+        signal.pidfd_send_signal(init, signal.SIGKILL)
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            os.waitpid(-1, 0)
+    select.select([init], [], [])
+
+
 def _drain(descriptor: int) -> None:
     with contextlib.suppress(BlockingIOError):
         while os.read(descriptor, 512):
             pass
 
 
-def _zygote(module_name: str, control_fd: int, folders: list[str]) -> None:
+def _zygote(module_name: str, control_fd: int, layers: Layers, folders: list[str]) -> None:
     control = socket.socket(fileno=control_fd)
-    adopt_orphans()
+    use_layers(layers)
     try:
         module = importlib.import_module(module_name)
         module.warm_up()
+        init = enter_namespaces() if layers.namespaces else None
+        adopt_orphans()
         prepare_confinement()
         gc.collect()
         gc.freeze()
         with contextlib.suppress(BrokenPipeError):
             send_message(control, {"ready": True})
-        ForkServer(control, module.run, own_groups=True).serve()
+        ForkServer(control, module.run, own_groups=True, init=init).serve()
     finally:
         for folder in folders:
             remove_tree(folder)
 
 
 if __name__ == "__main__":
-    _zygote(sys.argv[1], int(sys.argv[2]), sys.argv[3:])
+    _zygote(sys.argv[1], int(sys.argv[2]), Layers(**json.loads(sys.argv[3])), sys.argv[4:])

@@ -14,11 +14,11 @@ AUDIT_ARCH = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 """Architecture tokens that seccomp filters see (linux/audit.h)."""
 
 _PR_SET_PDEATHSIG = 1
+_PR_GET_PDEATHSIG = 2
 _PR_SET_CHILD_SUBREAPER = 36
 _PR_SET_NO_NEW_PRIVS = 38
 _SIGKILL = 9
 _CLOSE_RANGE_NR = 436
-_CAPABILITY_VERSION = 0x20080522
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.syscall.restype = ctypes.c_long
@@ -65,11 +65,21 @@ def no_new_privileges() -> None:
     prctl(_PR_SET_NO_NEW_PRIVS, 1)
 
 
-def drop_capabilities() -> None:
-    """Give up, for good, what root may do beyond owning its files; raising its own limits, for one."""
-    header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION, 0)
-    none = (ctypes.c_uint32 * 6)()
-    syscall(syscall_numbers()["capset"], ctypes.byref(header), ctypes.byref(none))
+def unshare(flags: int) -> None:
+    """`unshare(2)`: leave what this process shares with others, such as namespaces."""
+    syscall(syscall_numbers()["unshare"], ctypes.c_ulong(flags))
+
+
+def setns(descriptor: int, kind: int) -> None:
+    """`setns(2)`: join a namespace of the process that `descriptor` holds."""
+    syscall(syscall_numbers()["setns"], ctypes.c_int(descriptor), ctypes.c_int(kind))
+
+
+def dies_with_parent() -> bool:
+    """Whether `die_with` is in force."""
+    death = ctypes.c_int(0)
+    prctl(_PR_GET_PDEATHSIG, ctypes.addressof(death))
+    return death.value == _SIGKILL
 
 
 def adopt_orphans() -> None:
@@ -80,10 +90,11 @@ def adopt_orphans() -> None:
 def die_with(parent: int) -> None:
     """Have the kernel kill this process when its parent dies; exit now if it already has.
 
-    Must be called after any change of user id, which clears the setting.
+    Must be called after any change of user id, which clears the setting. A parent in another pid namespace
+    has the number 0 here; once it is dead, the number is another.
     """
     prctl(_PR_SET_PDEATHSIG, _SIGKILL)
-    if os.getppid() != parent:
+    if os.getppid() not in (parent, 0):
         os._exit(1)
 
 

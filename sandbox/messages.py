@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 Message: TypeAlias = dict[str, Any]
 
 MAX_MESSAGE = 64 * 1024
-_MAX_DESCRIPTORS = 8
+MAX_DESCRIPTORS = 8
 
 
 def send_message(channel: socket.socket, message: Message, descriptors: list[int] | None = None) -> None:
@@ -24,7 +24,7 @@ def send_message(channel: socket.socket, message: Message, descriptors: list[int
 
 def receive_message(channel: socket.socket) -> tuple[Message, list[int]] | None:
     """The next message and the descriptors that came with it; None when the other end is gone."""
-    data, descriptors, _, _ = socket.recv_fds(channel, MAX_MESSAGE, _MAX_DESCRIPTORS)
+    data, descriptors, _, _ = socket.recv_fds(channel, MAX_MESSAGE, MAX_DESCRIPTORS)
     if not data:
         return None
     return json.loads(data), list(descriptors)

@@ -49,7 +49,7 @@ membarrier getrlimit statfs fstatfs chdir fchdir msync mincore getpgrp
 
 _FORKSERVER_ONLY = """
 sendmsg recvmsg wait4 waitid prctl seccomp landlock_create_ruleset landlock_add_rule landlock_restrict_self
-close_range copy_file_range sendfile setrlimit capset getsockname getsockopt
+close_range copy_file_range sendfile setrlimit capget capset pidfd_open getsockname getsockopt
 """.split()  # noqa: SIM905 - names are easier to read without quotes
 
 _FCNTL_COMMANDS = (0, 1, 2, 3, 4, 5, 6, 7, 36, 37, 38, 1030)

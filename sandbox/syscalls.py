@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 X86_64 = {
+    "capget": 125,
+    "pidfd_open": 434,
+    "setns": 308,
+    "unshare": 272,
     "getsockname": 51,
     "getsockopt": 55,
     "socketpair": 53,
@@ -133,6 +137,10 @@ X86_64 = {
 }
 
 AARCH64 = {
+    "capget": 90,
+    "pidfd_open": 434,
+    "setns": 268,
+    "unshare": 97,
     "capset": 91,
     "getsockname": 204,
     "getsockopt": 209,

@@ -18,6 +18,7 @@ from pathlib import Path
 from types import TracebackType
 
 from .errors import SandboxError
+from .identity import can_step_down
 
 _PREFIX = "subworlds-"
 _LOCK = "lock"
@@ -79,6 +80,8 @@ class Workspace:
         lock = os.open(unnamed / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         fcntl.flock(lock, fcntl.LOCK_EX)
         self._locks.append(lock)
+        if can_step_down():
+            unnamed.chmod(0o711)  # worlds, with users of their own, pass through to their folders
         return unnamed.rename(base / f"{_PREFIX}{os.getpid()}-{unnamed.name.rpartition('-')[2]}")
 
 

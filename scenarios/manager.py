@@ -15,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
 
-from ..sandbox import ProcessDied, SandboxError, Workspace, WorkspaceFull, Zygote, require_confinement
+from ..sandbox import Layers, ProcessDied, SandboxError, Workspace, WorkspaceFull, Zygote, require_confinement
 from .session import Session, SessionLimits, SessionProcess
 from .task import Scenario
 from .template_handle import Template, build_template
@@ -23,6 +23,8 @@ from .tool import Tool
 
 _WORLD_ZYGOTE = "subworlds.scenarios.template"
 _ATTEMPTS = 3
+_SPARE_PROCESSES = 512
+"""Processes and threads that one world may have beyond a process for every session."""
 _NO_ROOM = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOSPC, errno.EDQUOT, errno.ENOMEM, errno.EAGAIN})
 
 _T = TypeVar("_T")
@@ -51,6 +53,8 @@ class ManagerSettings:
     """Run worlds without confinement where the machine cannot confine them."""
     allow_lost_rows: bool = False
     """Start AWM worlds without the seed rows that fail."""
+    layers: Layers = field(default_factory=Layers)
+    """Optional layers of confinement to use where the machine has them."""
     workspace: tuple[Path, ...] | None = None
     """Folders to work in, fastest first; None: /dev/shm, then the temporary folder."""
 
@@ -296,6 +300,7 @@ class ScenarioManager:
             scenario,
             self.workspace,
             cpu_seconds=self.settings.limits.cpu_seconds,
+            processes=self.settings.capacity + _SPARE_PROCESSES,
             enforced=self.enforced,
             allow_lost_rows=self.settings.allow_lost_rows,
             warm=self.settings.warm,
@@ -323,7 +328,9 @@ class ScenarioManager:
                 await self._zygote.stop()
                 self._zygote = None
             if self._zygote is None:
-                self._zygote = await Zygote.start(_WORLD_ZYGOTE, self.workspace.folders)
+                self._zygote = await Zygote.start(
+                    _WORLD_ZYGOTE, self.workspace.folders, layers=self.settings.layers
+                )
             return self._zygote
 
     async def _reap_forever(self) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..sandbox import ForkControl, ProcessDied, ProcessHandle, SandboxError, remove_tree
+from ..sandbox import ForkControl, ProcessDied, ProcessHandle, SandboxError, entrust_like_parent, remove_tree
 from .scenario_file import DATABASE_FILE
 from .task import JSON
 from .tool import FailureKind, Tool, ToolFailure, ToolResult
@@ -71,6 +71,7 @@ class SessionProcess:
         try:
             with theirs:
                 os.mkdir(folder, 0o700)
+                entrust_like_parent(folder)
                 request: dict[str, Any] = {"folder": str(folder), "cpu_seconds": cpu_seconds}
                 if database is not None:
                     request["database"] = str(database)

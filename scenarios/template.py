@@ -16,6 +16,7 @@ import sys
 import traceback
 import types
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from sqlalchemy.orm import configure_mappers
 
 from ..sandbox.confinement import Confinement, Limits, confine, numb_descriptors, silence_standard_streams
 from ..sandbox.forkserver import ForkServer
+from ..sandbox.identity import entrust
 from ..sandbox.messages import Message, send_message
 from ..sandbox.seccomp import Profile
 from ..sandbox.timezones import time_zone_folders
@@ -86,6 +88,8 @@ class _Template:
         spec = self.folder / SPEC_FILE
         self._scenario = decode_scenario(json.loads(spec.read_text()))
         spec.unlink()
+        entrust(self._folders, request["user"])
+        self._limits = replace(_PROCESS_LIMITS, processes=request["processes"])
         self._app: WorldApp
         self._clock: WorldClock
         self._cold: str | None = "nobody asked for more"
@@ -122,7 +126,7 @@ class _Template:
                 Profile.FORKSERVER,
                 _LIBRARIES_BUT_OURS,
                 self._folders,
-                _PROCESS_LIMITS,
+                self._limits,
                 enforced=self._enforced,
             )
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+import os
 import re
 import socket
 import time
@@ -35,6 +36,8 @@ _BUILD_TIMEOUT_S = 120.0
 _MAX_REPORT_BYTES = 32 * 1024 * 1024
 _ODD_CHARACTERS = re.compile(r"[^\w-]")
 _numbers = itertools.count(1)
+_users = itertools.count(int.from_bytes(os.urandom(2), "big"))
+"""Each world's user, where we are root; at random, for there may be other servers."""
 
 
 class Template:
@@ -165,6 +168,7 @@ async def build_template(
     workspace: Workspace,
     *,
     cpu_seconds: int,
+    processes: int,
     enforced: bool,
     allow_lost_rows: bool,
     warm: bool,
@@ -183,6 +187,8 @@ async def build_template(
         with theirs:
             request = {
                 "folders": [str(folder) for folder in folders],
+                "user": next(_users),
+                "processes": processes,
                 "enforced": enforced,
                 "allow_lost_rows": allow_lost_rows,
                 "warm": warm,

@@ -334,7 +334,7 @@ class Verification:
                 await self._zygote.stop()
                 self._zygote = None
             if self._zygote is None:
-                self._zygote = await Zygote.start(_ZYGOTE)
+                self._zygote = await Zygote.start(_ZYGOTE, layers=self._manager.settings.layers)
             return self._zygote
 
 

@@ -1,16 +1,11 @@
-"""Attacks of a world's code on what is around it. Each is one test; what it may do is tested as well.
-
-The code runs twice over: as a tool, inside a session, and at import, inside the template.
-"""
+"""What a world's code may do, and what its bombs break: itself. Attacks on the outside: tests/attacks."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-import platform
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import psutil
 import pytest
@@ -39,195 +34,23 @@ def run(code: str = Body(embed=True)) -> Any:
     return names.get("result")
 """
 
-FILES = {
-    "read a file": "open(SECRET).read()",
-    "read a system file": "open('/etc/passwd').read()",
-    "read a file by a path with dots": "open('../' * 20 + SECRET).read()",
-    "read a file by a link": "os.symlink(SECRET, 'link')",
-    "read a file by a hard link": "os.link(SECRET, 'link')",
-    "read a file by its descriptor": "os.open(SECRET, os.O_RDONLY)",
-    "read a file by /proc/self/root": "open('/proc/self/root' + SECRET).read()",
-    "read a file by the working directory": "os.chdir(OUTSIDE); open('secret').read()",
-    "list a folder": "os.listdir(OUTSIDE)",
-    "list the root": "os.listdir('/')",
-    "read its own memory": "open('/proc/self/mem', 'rb')",
-    "read its own environment": "open('/proc/self/environ').read()",
-    "read the environment of process 1": "open('/proc/1/environ').read()",
-    "read the server's environment": "open(f'/proc/{SERVER}/environ').read()",
-    "read the server's memory": "open(f'/proc/{SERVER}/mem', 'rb').read(1)",
-    "write a file": "open(OUTSIDE + '/new', 'w')",
-    "overwrite a file": "open(SECRET, 'w')",
-    "append to a file": "open(SECRET, 'a')",
-    "truncate a file": "os.truncate(SECRET, 0)",
-    "remove a file": "os.remove(SECRET)",
-    "rename a file": "os.rename(SECRET, 'mine')",
-    "rename a file to outside": "open('mine', 'w').close(); os.rename('mine', OUTSIDE + '/mine')",
-    "make a folder": "os.mkdir(OUTSIDE + '/new')",
-    "remove a folder": "os.rmdir(OUTSIDE)",
-    "change a file's mode": "os.chmod(SECRET, 0o777)",
-    "change the mode of a file it may read": "os.fchmod(os.open(os.__file__, os.O_RDONLY), 0o777)",
-    "change a file's owner": "os.chown(SECRET, 1, 1)",
-    "change a file's times": "os.utime(SECRET, (1, 1))",
-    "change the times of a file it may read": "os.utime(os.open(os.__file__, os.O_RDONLY), (1, 1))",
-    "make a pipe by name": "os.mkfifo('pipe')",
-    "write the libraries": "open(os.path.dirname(os.__file__) + '/os.py', 'a')",
-    "add a library": "open(os.path.dirname(os.__file__) + '/evil.py', 'w')",
-    "read the packs": "open(PACKS + '/library/scenario.json').read()",
-    "read the snapshots of other worlds": "os.listdir(os.path.dirname(os.path.dirname(SIBLING)))",
-    "read random numbers of the kernel": "open('/dev/urandom', 'rb').read(1)",
-    "use a device": "open('/dev/kmsg', 'rb').read(1)",
-    "mount": "ctypes_call(165, b'none', b'.', b'tmpfs', 0, 0)",
-    "change the root": "os.chroot('.')",
-    "make a file of memory": "os.memfd_create('x')",
-}
-DATABASES = {
-    "attach a system file": "sqlite3.connect('w').execute('ATTACH ? AS a', ('/etc/passwd',))",
-    "attach a sibling's database": "sqlite3.connect('w').execute('ATTACH ? AS a', (SIBLING,)).connection"
-    ".execute('SELECT * FROM a.notes').fetchall()",
-    "write a sibling's database": "sqlite3.connect('w').execute('ATTACH ? AS a', (SIBLING,)).connection"
-    ".execute('DELETE FROM a.notes')",
-    "open a sibling's database": "sqlite3.Connection(SIBLING).execute('SELECT * FROM notes').fetchall()",
-    "vacuum into outside": "sqlite3.connect('w').execute('VACUUM INTO ?', (OUTSIDE + '/copy.db',))",
-    "back up to outside": "sqlite3.connect('w').backup(sqlite3.Connection(OUTSIDE + '/copy.db'))",
-    "load an extension": "c = sqlite3.connect('w'); c.enable_load_extension(True); c.load_extension(SECRET)",
-}
-NETWORK = {
-    "open a TCP socket": "socket.socket(socket.AF_INET, socket.SOCK_STREAM)",
-    "open a UDP socket": "socket.socket(socket.AF_INET, socket.SOCK_DGRAM)",
-    "open an IPv6 socket": "socket.socket(socket.AF_INET6, socket.SOCK_STREAM)",
-    "open a Unix socket": "socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)",
-    "open a netlink socket": "socket.socket(socket.AF_NETLINK, socket.SOCK_RAW)",
-    "open a packet socket": "socket.socket(socket.AF_PACKET, socket.SOCK_RAW)",
-    "open datagram sockets": "socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)",
-    "connect": "socket.create_connection(('127.0.0.1', 1))",
-    "listen": "socket.create_server(('127.0.0.1', 0))",
-    "fetch a page": "urllib.request.urlopen('http://127.0.0.1:1/')",
-}
-PROCESSES = {
-    "run a program": "subprocess.run(['/bin/true'])",
-    "run a shell": "print(1 / (os.system('true') == 0))",
-    "spawn": "os.posix_spawn('/bin/true', ['true'], {})",
-    "replace itself": "os.execv(sys.executable, ['python'])",
-    "kill the server": "os.kill(SERVER, signal.SIGKILL)",
-    "kill its parent": "os.kill(os.getppid(), signal.SIGKILL)",
-    "kill everybody": "os.kill(-1, signal.SIGKILL)",
-    "kill its group": "os.killpg(0, signal.SIGKILL)",
-    "signal a sibling": "os.kill(SIBLING_PID, signal.SIGSTOP)",
-    "hold a process": "os.pidfd_open(SERVER)",
-    "have the kernel signal the server": "fcntl.fcntl(0, fcntl.F_SETOWN, SERVER)",
-    "have the kernel send another signal": "fcntl.fcntl(0, fcntl.F_SETSIG, signal.SIGKILL)",
-    "trace its parent": "ctypes_call(101, 16, os.getppid(), 0, 0)",
-    "read its parent's memory": "ctypes_call(310, os.getppid(), 0, 0, 0, 0, 0)",
-    "lower the server's limits": "resource.prlimit(SERVER, resource.RLIMIT_NOFILE, (1, 1))",
-    "read the server's limits": "resource.prlimit(SERVER, resource.RLIMIT_NOFILE)",
-    "leave its session": "os.setsid()",
-    "leave its process group": "os.setpgid(0, 0)",
-    "become somebody else": "os.setuid(1)",
-    "enter new namespaces": "ctypes_call(272, 0x10000000)",
-    "start a thread in a new namespace": "ctypes_call(56, 0x00010000 | 0x40000000, 0, 0, 0, 0)",
-    "start a child of its parent": "ctypes_call(56, 0x8000, 0, 0, 0, 0)",
-    "load a program into the kernel": "ctypes_call(321, 0, 0, 0)",
-    "watch files": "ctypes_call(253)",
-    "use io_uring": "ctypes_call(425, 1, 0)",
-    "reach the kernel by its 32-bit table": "ctypes_call(0x40000000 | 41, 2, 1, 0)",
-    "set the clock": "time.clock_settime(time.CLOCK_REALTIME, 0)",
-    "change its priority": "os.setpriority(os.PRIO_PROCESS, SERVER, 5)",
-    "raise its limits": "resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY,) * 2)",
-}
-OF_SESSIONS_ONLY = {
-    "fork": "os.fork()",
-    "start a process": "multiprocessing.get_context('fork').Process(target=print).start()",
-    "open a pair of sockets": "socket.socketpair()",
-    "set limits": "resource.setrlimit(resource.RLIMIT_NOFILE, (20, 20))",
-    "outlive its parent": "ctypes_call(157, 1, 0, 0, 0, 0)",
-    "write the snapshot": "open(SNAPSHOT, 'r+b')",
-    "take over its channel": "socket.socket(fileno=next(filter(os.get_blocking, range(3, 9))))",
-}
-HELPERS = """
-import ctypes, os
-_libc = ctypes.CDLL(None, use_errno=True)
-
-def ctypes_call(number, *arguments):
-    if _libc.syscall(ctypes.c_long(number), *arguments) < 0:
-        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
-"""
-
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A session to attack from, and what lies around it."""
+    """A session to attack from, and one beside it."""
 
     session: Session
     sibling: Session
-    outside: Path
-
-    def write(self, attack: str) -> str:
-        """The attack as a program that knows what it is after."""
-        code = {**ATTACKS, **OF_SESSIONS_ONLY}[attack]
-        if "ctypes_call" in code and platform.machine() != "x86_64":
-            pytest.skip("numbers of system calls are those of x86-64")
-        names = {
-            "SECRET": str(self.outside / "secret"),
-            "OUTSIDE": str(self.outside),
-            "SIBLING": str(self.sibling.database),
-            "SIBLING_PID": self.sibling.pid,
-            "SNAPSHOT": str(self.session.snapshot),
-            "SERVER": os.getpid(),
-            "PACKS": str(Path(__file__).parents[2] / "scenarios" / "packs"),
-        }
-        known = "\n".join(f"{name} = {value!r}" for name, value in names.items())
-        return f"{known}\n{HELPERS}\n{code}\n"
-
-    def assert_refused(self, message: str) -> None:
-        """Nothing but a refusal counts, and nothing outside has changed."""
-        assert any(refusal in message for refusal in REFUSALS), message
-        assert (self.outside / "secret").read_text() == "the answer is 42"
-        assert [path.name for path in self.outside.iterdir()] == ["secret"]
-
-
-@pytest.fixture(scope="module")
-def outside(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder that is no session's business, with a secret in it."""
-    folder = tmp_path_factory.mktemp("outside")
-    (folder / "secret").write_text("the answer is 42")
-    return folder
 
 
 @pytest_asyncio.fixture(loop_scope="module")
-async def target(worlds: Worlds, outside: Path) -> AsyncIterator[Target]:
+async def target(worlds: Worlds) -> AsyncIterator[Target]:
     """A fresh session, and another beside it."""
     worlds.scenarios.setdefault("attacker", make_scenario(ATTACKER, name="attacker"))
     session, sibling = await worlds.start("attacker"), await worlds.start("attacker")
-    yield Target(session, sibling, outside)
+    yield Target(session, sibling)
     assert await ask(sibling, "run", code="result = 'alive'") == "alive"
     await asyncio.gather(session.close(), sibling.close())
-
-
-ATTACKS = {**FILES, **DATABASES, **NETWORK, **PROCESSES}
-REFUSALS = (
-    "Operation not permitted",
-    "Permission denied",
-    "unable to open database",
-    "Invalid cross-device link",
-    "not allowed to raise maximum limit",
-    "no attribute 'enable_load_extension'",
-    "not authorized",
-    "ZeroDivisionError",
-)
-
-
-@pytest.mark.parametrize("attack", [*ATTACKS, *OF_SESSIONS_ONLY])
-async def test_a_tool_cannot(target: Target, attack: str) -> None:
-    kind, message = await fail(target.session, "run", code=target.write(attack))
-    assert kind is FailureKind.TOOL_FAILED
-    target.assert_refused(message)
-
-
-@pytest.mark.parametrize("attack", ATTACKS)
-async def test_an_app_cannot_at_import(worlds: Worlds, target: Target, attack: str) -> None:
-    with pytest.raises(ScenarioError) as caught:
-        await worlds.start(make_scenario(ATTACKER + target.write(attack)))
-    target.assert_refused(str(caught.value))
 
 
 @pytest.mark.parametrize(
