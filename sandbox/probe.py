@@ -17,6 +17,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from . import layers as known
@@ -220,7 +221,7 @@ _TRIALS: dict[Layer, Callable[[], str]] = {
 
 def _trials() -> Iterator[tuple[Layer, Callable[[], str]]]:
     for layer in LAYERS:
-        yield layer, _TRIALS.get(layer) or (lambda layer=layer: _try_namespace(layer))
+        yield layer, _TRIALS.get(layer) or partial(_try_namespace, layer)
 
 
 def _run(trial: Callable[[], str]) -> tuple[bool, str]:

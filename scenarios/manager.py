@@ -301,6 +301,7 @@ class ScenarioManager:
             self.workspace,
             cpu_seconds=self.settings.limits.cpu_seconds,
             processes=self.settings.capacity + _SPARE_PROCESSES,
+            own_user=self.settings.layers.unprivileged,
             enforced=self.enforced,
             allow_lost_rows=self.settings.allow_lost_rows,
             warm=self.settings.warm,

@@ -88,7 +88,8 @@ class _Template:
         spec = self.folder / SPEC_FILE
         self._scenario = decode_scenario(json.loads(spec.read_text()))
         spec.unlink()
-        entrust(self._folders, request["user"])
+        if request["user"] is not None:
+            entrust(self._folders, request["user"])
         self._limits = replace(_PROCESS_LIMITS, processes=request["processes"])
         self._app: WorldApp
         self._clock: WorldClock

@@ -169,6 +169,7 @@ async def build_template(
     *,
     cpu_seconds: int,
     processes: int,
+    own_user: bool,
     enforced: bool,
     allow_lost_rows: bool,
     warm: bool,
@@ -187,7 +188,7 @@ async def build_template(
         with theirs:
             request = {
                 "folders": [str(folder) for folder in folders],
-                "user": next(_users),
+                "user": next(_users) if own_user else None,
                 "processes": processes,
                 "enforced": enforced,
                 "allow_lost_rows": allow_lost_rows,

@@ -31,7 +31,14 @@ async def template(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[tu
     zygote = await Zygote.start("subworlds.scenarios.template")
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with theirs:
-        request = {"folders": [str(folder)], "enforced": True, "allow_lost_rows": False, "warm": False}
+        request = {
+            "folders": [str(folder)],
+            "user": None,
+            "processes": 1024,
+            "enforced": True,
+            "allow_lost_rows": False,
+            "warm": False,
+        }
         await zygote.control.fork(request, [theirs.fileno()])
     control = ForkControl(ours)
     assert (await control.ready)["ready"]
