@@ -14,9 +14,11 @@ from .failure import BadInput, CommandFailed
 
 _NEXT = """wrote {folder}: a small world that works. Try next, and then make it yours:
 
-subworlds show {name} --pack {folder}       its tools and tasks
-subworlds check {folder}                    whether anything is wrong with it
-subworlds generate {folder}                 more tasks, drawn by generator.py
+subworlds show {name} --pack {folder}
+                              its tools and tasks
+subworlds check {folder:<20}  whether anything is wrong with it
+subworlds certify {folder:<18}  whether its tasks' checks can be believed
+subworlds generate {folder:<17}  more tasks, drawn by generator.py
 
 docs/authoring.md goes from here to a world of your own, step by step."""
 
@@ -41,7 +43,7 @@ def new_world(name: str, parent: Path) -> None:
             unfinished.rename(folder)
     except OSError as error:
         raise CommandFailed(f"{folder}: cannot be written: {error.strerror}") from error
-    print(_NEXT.format(folder=folder, name=name))
+    print(_NEXT.format(folder=str(folder), name=name))
 
 
 @contextmanager

@@ -26,6 +26,7 @@ _MANY = 1000
 _VALUES_READ = 2000
 _NAMES_OF_TIMES = re.compile(r"date|time|_at$|_on$|deadline|start|end|until|since|from|to$")
 _TIMES = ("2026-03-10", "2026-03-10T09:00:00", "09:00", "2026-03-10T09:00:00Z")
+_LAST_DIGIT = re.compile(r"[0-9](?=[^0-9]*$)")
 _USUAL: Mapping[str, tuple[Any, ...]] = {
     "integer": (1, 2, 3, 10),
     "number": (1, 10, 2.5, 100),
@@ -160,7 +161,10 @@ class _Seen:
 
 def _new_ones(values: Iterable[Any]) -> Iterator[str]:
     """Texts that look like these and are not yet in use."""
-    yield from (f"new.{value}" for value in values if isinstance(value, str))
+    for value in values:
+        if isinstance(value, str):
+            yield f"new.{value}"
+            yield _LAST_DIGIT.sub(lambda digit: str((int(digit[0]) + 1) % 10), value)
 
 
 def _fits(value: Any, kind: str) -> bool:
