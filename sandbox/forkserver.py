@@ -27,6 +27,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from .cgroups import GroupLimits, enter_groups, prefer_to_die
 from .confinement import enter_child, prepare_confinement, use_layers
 from .kernel import adopt_orphans
 from .layers import Layers
@@ -109,6 +110,7 @@ class ForkServer:
         try:
             if self.own_groups:
                 os.setsid()
+                prefer_to_die()
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             self.control.detach()
@@ -181,6 +183,7 @@ def _drain(descriptor: int) -> None:
 def _zygote(module_name: str, control_fd: int, layers: Layers, folders: list[str]) -> None:
     control = socket.socket(fileno=control_fd)
     use_layers(layers)
+    groups = enter_groups(GroupLimits()) if layers.groups else None
     try:
         module = importlib.import_module(module_name)
         module.warm_up()
@@ -195,6 +198,8 @@ def _zygote(module_name: str, control_fd: int, layers: Layers, folders: list[str
     finally:
         for folder in folders:
             remove_tree(folder)
+        if groups is not None:
+            groups.leave()
 
 
 if __name__ == "__main__":

@@ -25,6 +25,8 @@ class Layers:
     """Started as root, run worlds and verifiers as nobody in particular."""
     landlock: int | None = None
     """The newest version of Landlock to speak; None: the kernel's own."""
+    groups: bool = True
+    """Own control groups, where the server may make them."""
 
 
 NO_NEW_PRIVILEGES = Layer("no_new_privs", "no program run later has more rights than its caller", True)
@@ -34,6 +36,7 @@ LANDLOCK_TCP = Layer("landlock tcp", "no TCP, even if a system call slipped thro
 LANDLOCK_SCOPES = Layer("landlock scopes", "no signals and no abstract sockets to the outside")
 RESOURCE_LIMITS = Layer("rlimits", "bounded memory, CPU time, file size and descriptors, per process")
 PROCESS_LIMIT = Layer("process limit", "bounded number of processes and threads, per world")
+CONTROL_GROUPS = Layer("control groups", "bounded memory and processes of all worlds together")
 NO_CAPABILITIES = Layer("capabilities", "none of root's powers over the machine")
 UNPRIVILEGED_USER = Layer("unprivileged user", "owns nothing but what it made")
 USER_NAMESPACE = Layer("user namespace", "its user has no rights outside")
@@ -50,6 +53,7 @@ LAYERS = (
     LANDLOCK_SCOPES,
     RESOURCE_LIMITS,
     PROCESS_LIMIT,
+    CONTROL_GROUPS,
     NO_CAPABILITIES,
     UNPRIVILEGED_USER,
     USER_NAMESPACE,

@@ -22,6 +22,7 @@ from pathlib import Path
 
 from . import layers as known
 from .capabilities import effective_capabilities, empty_bounding_set
+from .cgroups import GroupLimits, enter_groups, prefer_to_die
 from .confinement import Confinement, Limits, confine, prepare_confinement
 from .identity import WORLD_USERS, can_step_down, give_up_capabilities, step_down
 from .kernel import die_with, no_new_privileges
@@ -32,6 +33,7 @@ from .seccomp import Profile, restrict_syscalls
 
 _TIMEOUT_S = 60
 _PROCESSES = 8
+_GROUP_BYTES = 64 * 1024 * 1024
 _SPACES = {
     known.USER_NAMESPACE: "user",
     known.PID_NAMESPACE: "pid_for_children",
@@ -149,6 +151,53 @@ def _try_process_limit() -> str:
     raise _Missing("processes past the limit were started")
 
 
+def _try_control_groups() -> str:
+    groups = enter_groups(GroupLimits(memory_bytes=_GROUP_BYTES, processes=_PROCESSES))
+    try:
+        if groups.controllers != frozenset(("memory", "pids")):
+            only = f" for anything but {', '.join(groups.controllers)}" if groups.controllers else ""
+            raise _Missing(
+                f"the server may not make any{only}; limit its container, or run it with a delegated one"
+            )
+        if _ending(_use_memory) != -signal.SIGKILL:
+            raise _Missing("memory past the limit was given")
+        if _ending(_fork_too_often) != 0:
+            raise _Missing("processes past the limit were started")
+        return "memory and processes past the limit were refused"
+    finally:
+        groups.leave()
+
+
+def _use_memory() -> None:
+    prefer_to_die()
+    bytearray(4 * _GROUP_BYTES)
+
+
+def _fork_too_often() -> None:
+    parent, children = os.getpid(), list[int]()
+    try:
+        for _ in range(_PROCESSES):
+            if (pid := os.fork()) == 0:
+                _leave(lambda: _stay_with(parent))
+            children.append(pid)
+    except BlockingIOError:
+        return
+    finally:
+        for pid in children:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+    raise _Missing("nothing was refused")
+
+
+def _ending(work: Callable[[], None]) -> int:
+    """The exit status of a process that does the work, below zero for a signal."""
+    pid = os.fork()
+    if pid == 0:
+        _leave(work)
+    _, status = os.waitpid(pid, 0)
+    return os.waitstatus_to_exitcode(status)
+
+
 def _try_no_capabilities() -> str:
     empty_bounding_set()
     give_up_capabilities(())
@@ -214,6 +263,7 @@ _TRIALS: dict[Layer, Callable[[], str]] = {
     known.LANDLOCK_SCOPES: _try_landlock_scopes,
     known.RESOURCE_LIMITS: _try_resource_limits,
     known.PROCESS_LIMIT: _try_process_limit,
+    known.CONTROL_GROUPS: _try_control_groups,
     known.NO_CAPABILITIES: _try_no_capabilities,
     known.UNPRIVILEGED_USER: _try_unprivileged_user,
 }
