@@ -15,12 +15,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from ..sandbox import SandboxError
 from ..scenarios.certificate import TaskCertificate, write_certificate
-from ..scenarios.manager import ScenarioManager, ServerFull
+from ..scenarios.manager import ServerFull
 from ..scenarios.pack import Catalog
 from ..scenarios.task import Task
 from ..verifiers.certification.certifier import Certifier, CertifierOptions
 from ..verifiers.certification.findings import TaskReport
-from ..verifiers.service import Verification, VerifierLimits
+from ..verifiers.engine import opened_engine
 from .certification_view import print_reports, report_json
 from .failure import BadInput, CommandFailed
 from .screen import counted, screen
@@ -113,11 +113,10 @@ async def _certify(
         disable=not Console(stderr=True).is_terminal,
     )
     try:
-        async with (
-            ScenarioManager(catalog.scenario, settings) as manager,
-            Verification(manager, VerifierLimits()) as verification,
-        ):
-            certifier = Certifier(manager, verification, CertifierOptions(options.seed, options.jobs))
+        async with opened_engine(catalog.scenario, settings) as engine:
+            certifier = Certifier(
+                engine.manager, engine.verification, CertifierOptions(options.seed, options.jobs)
+            )
             with progress:
                 bar = progress.add_task("certifying", total=sum(map(len, chosen.values())), episodes="")
                 for name, tasks in chosen.items():

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Generator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from .absences import without
 from .failure import BadInput, CommandFailed
 
 if TYPE_CHECKING:
@@ -112,28 +111,11 @@ PreferJudge = Annotated[
 def main() -> None:
     """Run the command; exit with 0, with 2 for input that cannot be used, with 1 for other failures."""
     try:
-        with _without_gradio():
+        with without("gradio"):  # OpenEnv then goes without its web interface, which we do not serve
             app(prog_name="subworlds")
     except CommandFailed as failure:
         print(f"subworlds: {failure}", file=sys.stderr)
         sys.exit(failure.exit_code)
-
-
-@contextmanager
-def _without_gradio() -> Generator[None]:
-    """Let OpenEnv find no gradio: it goes without its web interface, which we do not serve.
-
-    Importing gradio would take longer, and more memory, than all the rest of a server together.
-    """
-    modules: dict[str, Any] = sys.modules
-    if "gradio" in modules:
-        yield
-        return
-    modules["gradio"] = None
-    try:
-        yield
-    finally:
-        del modules["gradio"]
 
 
 @app.command()
@@ -198,7 +180,6 @@ def serve(
     """Serve worlds until SIGTERM or Ctrl-C. Prints one line on stdout when ready."""
     from .serve import ServeOptions
     from .serve import serve as run
-    from .weights import read_weights
 
     options = ServeOptions(
         host,
@@ -209,7 +190,7 @@ def serve(
         prefork,
         call_timeout,
         public_url,
-        weights=read_weights(reward_weights),
+        weights=reward_weights,
         token=_token(token_file),
     )
     judge = _judge(judge_url, judge_model, judge_temperature, judge_timeout, judge_retries)

@@ -1,24 +1,24 @@
-"""`subworlds serve`: one server until it is told to stop."""
+"""`subworlds serve`: one server until it is told to stop.
+
+The server's modules take as long to import as the worlds' processes take to start, so both happen at once:
+what is imported here is light, and the rest is in serving.py.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import ipaddress
-import signal
 import sys
 from dataclasses import dataclass, field, replace
-from types import FrameType
-from urllib.parse import urlsplit
+from importlib import import_module
 
-from ..envs.app import ServerSettings
-from ..envs.gate import Access
-from ..envs.rubric import RubricWeights
-from ..envs.server import CannotListen, Server, listen
+from ..sandbox import SandboxError
 from ..scenarios.manager import ManagerSettings
 from ..scenarios.pack import Catalog
 from ..scenarios.session import SessionLimits
+from ..verifiers.engine import opened_engine
+from .absences import standing_in
 from .failure import BadInput, CommandFailed
-from .screen import counted
 from .worlds import Worlds, tell_judged, tell_repairs
 
 
@@ -35,8 +35,8 @@ class ServeOptions:
     prefork: int
     call_timeout_s: float
     public_url: str | None
-    weights: RubricWeights = field(default_factory=RubricWeights)
-    """What each component of the reward is worth."""
+    weights: str | None = None
+    """What each component of the reward is worth; None: the usual."""
     token: str | None = field(default=None, repr=False)
     """What the control plane asks for."""
 
@@ -54,33 +54,35 @@ def serve(worlds: Worlds, options: ServeOptions) -> None:
     tell_repairs(catalog)
     _tell_withheld(catalog)
     tell_judged(catalog, worlds.judge)
-    settings = ServerSettings(
-        manager=_manager_settings(worlds, options),
-        judge=worlds.judge,
-        access=_access(options),
-        weights=options.weights,
-        public_url=options.public_url,
-    )
-    server = Server(catalog, settings)
     try:
-        listener = listen(options.host, options.port)
-    except CannotListen as error:
+        asyncio.run(_serve(worlds, catalog, options))
+    except SandboxError as error:
         raise CommandFailed(str(error)) from error
-    _stop_by_signal(server)
-    asyncio.run(server.run_on(listener, lambda url: print(_ready_line(url, catalog), flush=True)))
-    if not server.started:
-        raise CommandFailed("the server could not start; its log above says why")
+
+
+async def _serve(worlds: Worlds, catalog: Catalog, options: ServeOptions) -> None:
+    importing = asyncio.create_task(asyncio.to_thread(_import_server))
+    settings = _manager_settings(worlds, options)
+    async with opened_engine(catalog.scenario, settings, judge=worlds.judge) as engine:
+        await importing
+        from .serving import run
+
+        await run(catalog, engine, options)
+
+
+def _import_server() -> None:
+    """Import serving.py, without the client of OpenAI's API: OpenEnv imports it for a rubric of its own.
+
+    It would take as long as all of FastAPI, and is there again when this returns.
+    """
+    with standing_in("openai", AsyncOpenAI=object):
+        import_module(f"{__package__}.serving")
 
 
 def _tell_withheld(catalog: Catalog) -> None:
     """Say on stderr which tasks are served only to those who ask for them by id."""
     for task_id in sorted(catalog.withheld):
         print(f"withheld: {task_id}: failed certification; ask for it by id to play it", file=sys.stderr)
-
-
-def _ready_line(url: str, catalog: Catalog) -> str:
-    scenarios, tasks = counted(len(catalog.scenarios), "scenario"), counted(len(catalog.served), "task")
-    return f"subworlds ready at {url} ({scenarios}, {tasks})"
 
 
 def _manager_settings(worlds: Worlds, options: ServeOptions) -> ManagerSettings:
@@ -104,16 +106,6 @@ def _require_local(options: ServeOptions) -> None:
         )
 
 
-def _access(options: ServeOptions) -> Access:
-    """A server on the loopback answers to its own names only, so that no web page can reach it by another."""
-    public = urlsplit(options.public_url or "").hostname
-    return Access(
-        token=options.token,
-        anyone=options.allow_remote,
-        hosts=frozenset(name.lower() for name in (options.host, public) if name),
-    )
-
-
 def _is_loopback(host: str) -> bool:
     if host == "localhost":
         return True
@@ -121,17 +113,3 @@ def _is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
-
-
-def _stop_by_signal(server: Server) -> None:
-    """Make SIGTERM and SIGINT mean: stop in good order.
-
-    uvicorn takes them over while it serves and raises them again when it has stopped; by then there is
-    nothing left to do, and the exit status is 0.
-    """
-
-    def stop(_number: int, _frame: FrameType | None) -> None:
-        server.should_exit = True
-
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, stop)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..envs.gate import MIN_TOKEN_CHARACTERS
 from .failure import BadInput
+
+MIN_TOKEN_CHARACTERS = 16
+"""A shorter control token could be guessed."""
 
 _MOST_BYTES = 4096
 _VARIABLE = "SUBWORLDS_TOKEN"

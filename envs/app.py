@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -13,10 +13,11 @@ from openenv.core.env_server.http_server import HTTPEnvServer
 from openenv.core.env_server.interfaces import Environment
 from openenv.core.env_server.types import ConcurrencyConfig, ServerMode
 
-from ..scenarios.manager import ManagerSettings, ScenarioManager
+from ..scenarios.manager import ManagerSettings
 from ..scenarios.pack import Catalog
+from ..verifiers.engine import Engine, opened_engine
 from ..verifiers.judge import JudgeSettings
-from ..verifiers.service import Verification, VerifierLimits
+from ..verifiers.service import VerifierLimits
 from .agent_plane import AgentPlane
 from .client import ENVIRONMENT
 from .environment import SubworldsEnvironment
@@ -44,9 +45,13 @@ class ServerSettings:
 class Application:
     """The parts of one server, wired together. `asgi` is what uvicorn runs."""
 
-    def __init__(self, catalog: Catalog, settings: ServerSettings) -> None:
+    def __init__(self, catalog: Catalog, settings: ServerSettings, engine: Engine | None = None) -> None:
+        """Args:
+        engine: one that is open, and stays so for longer than the application runs; None: it opens its own.
+        """
         self.catalog = catalog
         self._settings = settings
+        self._engine = engine
         self._service: EpisodeService | None = None
         self.asgi = FastAPI(title="subworlds", version="1.0.0", lifespan=self._lifespan)
         self.asgi.add_middleware(Gate, access=settings.access)
@@ -73,16 +78,17 @@ class Application:
 
     @asynccontextmanager
     async def _lifespan(self, app: FastAPI) -> AsyncGenerator[None]:
-        async with (
-            ScenarioManager(self.catalog.scenario, self._settings.manager) as manager,
-            Verification(manager, self._settings.verifier, self._settings.judge) as verification,
-        ):
-            self._service = EpisodeService(self.catalog, manager, verification)
+        async with nullcontext(self._engine) if self._engine else self._opened() as engine:
+            self._service = EpisodeService(self.catalog, engine.manager, engine.verification)
             plane = AgentPlane(self._service)
             app.router.routes.append(plane.route())
             async with plane.sessions.run(), self._openenv.running(app):
                 yield
         self._service = None
+
+    def _opened(self) -> AbstractAsyncContextManager[Engine]:
+        settings = self._settings
+        return opened_engine(self.catalog.scenario, settings.manager, settings.verifier, settings.judge)
 
     async def _stats(self) -> dict[str, Any]:
         """How many sessions live, of how many that may; what is loaded."""

@@ -23,9 +23,6 @@ from starlette.websockets import WebSocket
 MAX_BODY_BYTES = 4 * 1024 * 1024
 """The largest body of a request, and the largest message of a control connection."""
 
-MIN_TOKEN_CHARACTERS = 16
-"""A shorter control token could be guessed."""
-
 _BODY_S = 30.0
 _LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 _PUBLIC_PATHS = frozenset({"/health"})

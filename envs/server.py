@@ -11,6 +11,7 @@ from collections.abc import Callable
 import uvicorn
 
 from ..scenarios.pack import Catalog
+from ..verifiers.engine import Engine
 from .app import Application, ServerSettings
 from .gate import MAX_BODY_BYTES
 from .patience import PatientProtocol
@@ -54,8 +55,11 @@ def listen(host: str, port: int) -> socket.socket:
 class Server(uvicorn.Server):
     """One subworlds server in this process. `run_on` returns when it has stopped and left nothing behind."""
 
-    def __init__(self, catalog: Catalog, settings: ServerSettings) -> None:
-        self.application = Application(catalog, settings)
+    def __init__(self, catalog: Catalog, settings: ServerSettings, engine: Engine | None = None) -> None:
+        """Args:
+        engine: as for Application.
+        """
+        self.application = Application(catalog, settings, engine)
         super().__init__(
             uvicorn.Config(
                 self.application.asgi,

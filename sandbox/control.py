@@ -275,14 +275,15 @@ def _clean_environment() -> dict[str, str]:
     """What a zygote sees: nothing of ours, and a fixed hash seed so that sets iterate alike in every run.
 
     The numeric libraries are told to start no threads: a thread started by an import, before a process is
-    confined, would stay unconfined, and no fork takes it along.
+    confined, would stay unconfined, and no fork takes it along. Bytecode is kept where we keep ours: nobody
+    else imports the libraries of worlds, so they would be compiled anew at every start.
     """
     return {
+        **({"PYTHONDONTWRITEBYTECODE": "1"} if sys.dont_write_bytecode else {}),
         "LANG": "C.UTF-8",
         "TZ": "UTC",
         "PYTHONHASHSEED": "0",
         "PYTHONSAFEPATH": "1",
-        "PYTHONDONTWRITEBYTECODE": "1",
         "MALLOC_ARENA_MAX": "1",
         "OMP_NUM_THREADS": "1",
         "OPENBLAS_NUM_THREADS": "1",

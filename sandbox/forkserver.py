@@ -187,6 +187,7 @@ def _zygote(module_name: str, control_fd: int, layers: Layers, folders: list[str
     try:
         module = importlib.import_module(module_name)
         module.warm_up()
+        sys.dont_write_bytecode = True  # of what children import, nothing is kept
         init = enter_namespaces() if layers.namespaces else None
         adopt_orphans()
         prepare_confinement()

@@ -10,9 +10,6 @@ from typing import Any
 
 import time_machine
 
-TICK_S = 1.0
-"""How far a world's clock moves with every tool call, in seconds."""
-
 connect_to_sqlite = sqlite3.connect
 """The standard library's connect, taken before anything replaces it."""
 

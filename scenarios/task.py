@@ -15,6 +15,9 @@ Difficulty: TypeAlias = Literal["easy", "medium", "hard"]
 DEFAULT_CLOCK = datetime(2026, 3, 1, 9, 0, 0, tzinfo=UTC)
 """When a world's clock starts if its scenario does not say."""
 
+TICK_S = 1.0
+"""How far a world's clock moves with every tool call, in seconds."""
+
 RESERVED_TOOL_NAMES = frozenset({"done", "verify", "reset", "step", "state", "close"})
 """Names of the control plane. No world may have a tool called so; calling one is calling an unknown tool."""
 

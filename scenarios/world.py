@@ -12,10 +12,11 @@ from typing import Any, TypeVar
 from fastapi import FastAPI
 
 from .chance import seed_chance
-from .clock import TICK_S, WorldClock
+from .clock import WorldClock
 from .deadline import Deadline
 from .exchange import Response, UnreachableRoute, read_response, request
 from .interception import WorldDatabase
+from .task import TICK_S
 from .tool import FailureKind, ToolFailure, ToolResult
 from .toolset import Endpoint
 

@@ -16,11 +16,10 @@ from types import TracebackType
 from typing import Any, cast
 
 from ..sandbox import ProcessDied, SandboxError, Zygote, run_errand
-from ..scenarios.clock import TICK_S
 from ..scenarios.errors import ScenarioError
 from ..scenarios.manager import ScenarioManager, ServerFull
 from ..scenarios.session import WorldCrashed
-from ..scenarios.task import JudgeCheck, PythonCheck, SqlCheck, StateCheck, Task, ToolCall
+from ..scenarios.task import TICK_S, JudgeCheck, PythonCheck, SqlCheck, StateCheck, Task, ToolCall
 from .expectation import Runs
 from .judge import Judge, JudgeFailed, JudgeSettings
 from .judge_prompt import Case
@@ -86,12 +85,20 @@ class Verification:
         self._expectations: dict[str, asyncio.Task[list[dict[str, Any]]]] = {}
 
     async def __aenter__(self) -> Verification:
-        await self._ensure_zygote()
+        await self.warm_up()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        await self.stop()
+
+    async def warm_up(self) -> None:
+        """Start the zygote, which the first verdict would do as well. Raises SandboxError."""
+        await self._ensure_zygote()
+
+    async def stop(self) -> None:
+        """End everything; once stopped, it stays so."""
         self._closing = True
         learning = list(self._expectations.values())
         for task in learning:

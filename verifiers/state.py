@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeAlias
 
-from ..scenarios.clock import TICK_S
+from ..scenarios.task import TICK_S
 from .changes import SCHEMA_TABLE, Difference, stable, without_moves
 from .expectation import Expectation
 from .graph import Node, are_alike, colour_of, colours, refine

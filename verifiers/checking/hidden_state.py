@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ...scenarios.clock import TICK_S
-from ...scenarios.task import ToolCall
+from ...scenarios.task import TICK_S, ToolCall
 from .databases import is_whole
 from .player import Player, as_text
 
