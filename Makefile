@@ -20,7 +20,7 @@ $(INSTALLED): pyproject.toml constraints.txt
 	@touch $@
 
 $(INSTALLED_TEST): $(INSTALLED)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[test]'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[train,test]'
 	@touch $@
 
 demo: $(INSTALLED)

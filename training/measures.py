@@ -1,0 +1,89 @@
+"""What is logged of each batch and step: to JSONL always, and to whatever else the trainer reports to."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from transformers import TrainerCallback
+
+from .batch import BatchSeconds
+from .played import Played
+
+_COMPONENTS = ("task", "process", "format", "efficiency")
+
+
+def measure_batch(played: Sequence[Played], seconds: BatchSeconds) -> dict[str, float]:
+    """Figures of one batch, of one episode at least.
+
+    Rates are over valid episodes, `env/invalid_rate` over all. Seconds are of wall time: `env/seconds` while
+    nothing went on but the worlds, `env/generation_seconds` while the model wrote.
+    """
+    valid = [episode for episode in played if episode.valid]
+    figures = {
+        "env/invalid_rate": 1.0 - len(valid) / len(played),
+        "env/seconds": seconds.world,
+        "env/generation_seconds": seconds.generation,
+    }
+    if not valid:
+        return figures
+    calls = sum(episode.calls for episode in valid)
+    figures |= {
+        "env/success_rate": fmean(episode.complete for episode in valid),
+        "env/reward": fmean(episode.reward or 0.0 for episode in valid),
+        "env/format_error_rate": sum(episode.malformed for episode in valid) / max(1, calls),
+        "env/timeout_rate": sum(episode.timeouts for episode in valid) / max(1, calls),
+        "env/cut_rate": fmean(episode.cut is not None for episode in valid),
+        "env/calls": calls / len(valid),
+        "env/turns": fmean(episode.turns for episode in valid),
+    }
+    for name in _COMPONENTS:
+        figures[f"env/component/{name}"] = fmean(_component(episode, name) for episode in valid)
+    return figures
+
+
+def _component(episode: Played, name: str) -> float:
+    return 0.0 if episode.end is None or episode.end.components is None else episode.end.components[name]
+
+
+class JsonLines(TrainerCallback):
+    """Writes every log entry of the trainer to `metrics.jsonl`, a line an entry.
+
+    A run that goes on from a checkpoint goes on in it: what was logged after that step is dropped.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Keep the lines up to the step that the run starts from."""
+        if not state.is_world_process_zero:
+            return
+        lines = self._path.read_text().splitlines() if self._path.exists() else []
+        kept = [line for line in lines if 0 <= _step(line) <= state.global_step]
+        self._path.write_text("".join(line + "\n" for line in kept))
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
+        """Append one line."""
+        if not state.is_world_process_zero:
+            return
+        entry: dict[str, Any] = {"step": state.global_step, **{name: _finite(logs[name]) for name in logs}}
+        with self._path.open("a") as file:
+            file.write(json.dumps(entry) + "\n")
+
+
+def _finite(figure: Any) -> Any:
+    """JSON has no NaN: what could not be measured (the reward of a batch without a valid episode) is null."""
+    return None if isinstance(figure, float) and not math.isfinite(figure) else figure
+
+
+def _step(line: str) -> int:
+    """-1 for a line that a killed run left unfinished."""
+    try:
+        return int(json.loads(line)["step"])
+    except ValueError:
+        return -1

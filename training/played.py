@@ -1,0 +1,199 @@
+"""One episode as a trainer sees it: tokens on one side, a world on the other, and how it ended."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from ..envs.client import ServerError, SubworldsEnv
+from ..envs.models import MAX_ANSWER, CallToolObservation, DoneObservation, ErrorType, Tool
+from .assignments import Assignment, RolloutError
+from .conversation import ChatFormat, Conversation
+from .exposure import Exposure, Listing, Shown
+from .generation import Written
+from .seats import Seats
+from .tool_calls import Malformed, Request, read_turn
+
+_WORLD_GONE = frozenset(
+    {
+        ErrorType.WORLD_CRASHED,
+        ErrorType.SESSION_EXPIRED,
+        ErrorType.NO_EPISODE,
+        ErrorType.EPISODE_DONE,
+        ErrorType.SERVER_STOPPING,
+    }
+)
+"""After one of these no call of the episode can be answered."""
+
+
+class Cut(StrEnum):
+    """Why an episode ended before the model ended it."""
+
+    TURNS = "turns"
+    CALLS = "calls"
+    TOKENS = "tokens"
+    SECONDS = "seconds"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one episode may use."""
+
+    turns: int = 12
+    calls: int = 24
+    turn_tokens: int = 512
+    """The most that the model may write in one turn."""
+    tokens: int = 4_096
+    """All after the prompt: what the model wrote and what it was told."""
+    seconds: float = 300.0
+    """From its first turn, generation included."""
+    output_characters: int = 2_000
+    """Of one tool's output; what is more is cut, and the cut is marked."""
+    context: int = 32_768
+    """Of prompt and episode together; a prompt that leaves no room for `tokens` is refused."""
+
+    def __post_init__(self) -> None:
+        if self.turn_tokens > self.tokens:
+            raise ValueError(f"a turn of {self.turn_tokens} tokens does not fit an episode of {self.tokens}")
+
+
+@dataclass(slots=True)
+class Played:
+    """An episode, live or ended."""
+
+    number: int
+    """Its place in the batch, and its seat."""
+    assignment: Assignment
+    limits: Limits
+    reset: asyncio.Task[SubworldsEnv] = field(repr=False)
+    """Under way or through; gives the connection."""
+    conversation: Conversation | None = field(default=None, repr=False)
+    shown: Shown | None = field(default=None, repr=False)
+    live: bool = True
+    turns: int = 0
+    calls: int = 0
+    malformed: int = 0
+    """Calls that broke the format."""
+    timeouts: int = 0
+    answer: str | None = None
+    cut: Cut | None = None
+    broken: str | None = None
+    """What broke it, where world, verifier or connection did."""
+    lost: bool = False
+    """Whether it was the connection."""
+    end: DoneObservation | None = field(default=None, repr=False)
+    reward: float | None = None
+    env_seconds: float = 0.0
+    """Spent waiting for the world."""
+    began: float = field(default_factory=time.perf_counter)
+    _world_gone: bool = False
+
+    @property
+    def valid(self) -> bool:
+        """Whether it counts."""
+        return self.broken is None
+
+    @property
+    def complete(self) -> bool:
+        """Whether the task was solved."""
+        return (
+            self.end is not None and self.end.verdict is not None and self.end.verdict.outcome == "complete"
+        )
+
+    def open(self, chat: ChatFormat, tools: tuple[Tool, ...], exposure: Exposure) -> None:
+        """Begin the conversation. Raises RolloutError where the context has no room for it."""
+        self.shown = Shown(exposure, tools)
+        messages = [
+            {"role": "system", "content": self.shown.system},
+            {"role": "user", "content": self.assignment.prompt},
+        ]
+        prompt = chat.open(messages, self.shown.functions)
+        if len(prompt) + self.limits.tokens > self.limits.context:
+            raise RolloutError(
+                f"the prompt of {self.assignment.task} has {len(prompt)} tokens; with {self.limits.tokens} "
+                f"for the episode that is over the context of {self.limits.context}. Show the tools shorter "
+                "(compact or meta), or allow a larger context or shorter episodes"
+            )
+        self.conversation = Conversation(prompt)
+
+    async def take_turn(self, written: Written, chat: ChatFormat, seats: Seats) -> None:
+        """Do what the model wrote; end if it ended. Never raises for what worlds and servers do."""
+        assert self.conversation is not None
+        self.conversation.model_said(written.ids, written.logprobs)
+        self.turns += 1
+        started = time.perf_counter()
+        try:
+            await self._act(written, chat)
+        except (ServerError, OSError) as error:
+            self.broken, self.lost, self.live = f"{type(error).__name__}: {error}", True, False
+            await seats.leave(self.number)
+        finally:
+            self.env_seconds += time.perf_counter() - started
+
+    async def _act(self, written: Written, chat: ChatFormat) -> None:
+        if not written.ids or written.ids[-1] != chat.end_of_turn:
+            full = len(written.ids) >= self.limits.turn_tokens
+            await self._finish(cut=Cut.TOKENS if full else None)
+            return
+        turn = read_turn(chat.read(written.ids))
+        if not turn.requests:
+            self.answer = (turn.answer or "")[:MAX_ANSWER]
+            await self._finish()
+            return
+        if self.calls + len(turn.requests) > self.limits.calls:
+            await self._finish(cut=Cut.CALLS)
+            return
+        results = [await self._answer(request) for request in turn.requests if not self._world_gone]
+        if self._world_gone:
+            await self._finish()
+        else:
+            await self._go_on(chat.reply(results))
+
+    async def _go_on(self, told: list[int]) -> None:
+        """Tell the model what its calls answered, if there is room for that and for another turn."""
+        assert self.conversation is not None
+        if self.turns >= self.limits.turns:
+            await self._finish(cut=Cut.TURNS)
+        elif len(self.conversation.ids) + len(told) + self.limits.turn_tokens > self.limits.tokens:
+            await self._finish(cut=Cut.TOKENS)
+        elif time.perf_counter() - self.began > self.limits.seconds:
+            await self._finish(cut=Cut.SECONDS)
+        else:
+            self.conversation.world_said(told)
+
+    async def _answer(self, request: Request) -> str:
+        assert self.shown is not None
+        self.calls += 1
+        match self.shown.resolve(request):
+            case Listing(text):
+                return text
+            case Malformed() as mistake:
+                self.malformed += 1
+                return self._cut(f"error: {mistake}")
+            case call:
+                world = await self.reset
+                return self._told((await world.call_tool(call.name, **call.arguments)).observation)
+
+    def _told(self, seen: CallToolObservation) -> str:
+        if seen.error is not None:
+            self.timeouts += seen.error.error_type is ErrorType.TIMEOUT
+            self._world_gone = seen.error.error_type in _WORLD_GONE
+            return self._cut(f"error: {seen.error}")
+        return self._cut(json.dumps(seen.result, ensure_ascii=False))
+
+    def _cut(self, text: str) -> str:
+        most = self.limits.output_characters
+        return text if len(text) <= most else f"{text[:most]}… [cut: {most} of {len(text)} characters]"
+
+    async def _finish(self, *, cut: Cut | None = None) -> None:
+        self.cut, self.live = cut, False
+        result = await (await self.reset).done(self.answer)
+        self.end, self.reward = result.observation, result.reward
+        verdict = result.observation.verdict
+        if verdict is None:
+            self.broken = str(result.observation.error)
+        elif not verdict.valid:
+            self.broken = f"{verdict.outcome}: {verdict.reason}"
