@@ -146,6 +146,12 @@ class PurchaseOrder(Table):
     product: Mapped[Product] = relationship()
 
 
+class Policy(Table):
+    __tablename__ = "policy"
+    section: Mapped[str]
+    text: Mapped[str]
+
+
 # ---------------------------------------------------------------- plumbing
 
 Record: TypeAlias = dict[str, Any]
@@ -583,6 +589,17 @@ async def list_purchase_orders(
         wanted = ((PurchaseOrder.status, status), (PurchaseOrder.product_id, product_id))
         found = narrow(select(PurchaseOrder), *wanted).order_by(PurchaseOrder.expected_on, PurchaseOrder.id)
         return page(db, found, show_purchase_order, limit)
+
+
+@app.get("/policy", operation_id="read_policy")
+async def read_policy() -> Record:
+    """Read the house rules that staff must follow, section by section; the tools do not enforce all of them."""
+    with transaction() as db:
+        rules = db.scalars(select(Policy).order_by(Policy.id))
+        return {
+            "today": today(),
+            "sections": [{"section": rule.section, "text": rule.text} for rule in rules],
+        }
 
 
 # ---------------------------------------------------------------- writes

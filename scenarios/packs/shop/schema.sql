@@ -98,3 +98,9 @@ CREATE TABLE purchase_orders (
   expected_on TEXT NOT NULL CHECK (expected_on > ordered_on)
 );
 CREATE UNIQUE INDEX one_open_purchase_order_per_product ON purchase_orders (product_id) WHERE status = 'open';
+
+CREATE TABLE policy (
+  id      INTEGER PRIMARY KEY,
+  section TEXT NOT NULL UNIQUE,
+  text    TEXT NOT NULL
+);
