@@ -168,6 +168,12 @@ class Prescription(Table):
     medicine: Mapped[Medicine] = relationship()
 
 
+class Policy(Table):
+    __tablename__ = "policy"
+    section: Mapped[str]
+    text: Mapped[str]
+
+
 # ---------------------------------------------------------------- plumbing
 
 Record: TypeAlias = dict[str, Any]
@@ -655,6 +661,15 @@ async def list_fees(
             select(Fee).join(Fee.appointment), (Appointment.patient_id, patient_id), (Fee.status, status)
         )
         return page(db, found.order_by(Fee.issued_on, Fee.id), show_fee, limit)
+
+
+@app.get("/policy", operation_id="read_policy")
+async def read_policy() -> Record:
+    """Read the house rules that staff must follow, section by section; the tools do not enforce all of them."""
+    with transaction() as db:
+        rules = db.scalars(select(Policy).order_by(Policy.id))
+        sections = [{"section": rule.section, "text": rule.text} for rule in rules]
+        return {"now": f"{now():%Y-%m-%d %H:%M}", "sections": sections}
 
 
 # ---------------------------------------------------------------- writes

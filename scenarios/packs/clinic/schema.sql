@@ -116,3 +116,9 @@ CREATE TABLE prescriptions (
 );
 CREATE UNIQUE INDEX one_active_prescription_per_medicine ON prescriptions (patient_id, medicine_id)
   WHERE status = 'active';
+
+CREATE TABLE policy (
+  id      INTEGER PRIMARY KEY,
+  section TEXT NOT NULL UNIQUE,
+  text    TEXT NOT NULL
+);
