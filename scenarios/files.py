@@ -7,14 +7,18 @@ import math
 import stat
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
+from .errors import Problem
 from .fields import Fields, Place, described, obj
 from .task import JSON
 
 MAX_BYTES = 64 * 2**20
 """The largest text file, and the longest line of a JSONL file, that is read."""
+
+_SPREAD = "is only part of JSON: each line holds one whole object, with no comma or bracket between them"
 
 
 def read_text(path: Path, place: Place) -> str | None:
@@ -46,16 +50,29 @@ def read_json_lines(path: Path, place: Place) -> Iterator[Fields]:
 
 def locate_json_lines(path: Path, place: Place) -> Iterator[tuple[int, int, Fields]]:
     """As read_json_lines, with the bytes before each line and the bytes it has."""
+    spread = False
     for number, offset, line in _lines(path, place):
-        fields = read_json_line(line, place.at_line(number))
+        problems: list[Problem] = []
+        fields = read_json_line(line, replace(place, problems=problems, line=number))
+        told, spread = spread, fields is None and (spread or _is_part(line))
+        if not spread:
+            place.problems.extend(problems)
+        elif not told:
+            place.at_line(number).unreadable(_SPREAD)
         if fields is not None:
-            yield offset, len(line), fields
+            yield offset, len(line), replace(fields, place=place.at_line(number))
 
 
 def read_json_line(line: bytes, place: Place) -> Fields | None:
     """The JSON object of one line; None if the line is blank, or holds none (reported)."""
     content = _decoded(line, place)
     return _json_object(content, place) if content and not content.isspace() else None
+
+
+def _is_part(line: bytes) -> bool:
+    """Whether a line that is no object begins a pretty-printed one, or stands in a list."""
+    text = line.strip()
+    return text in (b"{", b"[") or text.endswith(b",")
 
 
 def _lines(path: Path, place: Place) -> Iterator[tuple[int, int, bytes]]:

@@ -76,6 +76,11 @@ class _ScenarioFolder:
             self._place().report(
                 "the folder's name is the scenario's: expected small letters, digits and _, a letter first"
             )
+        outside = [file for file in FILES if self._leads_out(file)]
+        for file in outside:
+            self._place(file).unreadable("is a link that leads out of the world's folder")
+        if outside:
+            return
         about = read_about(self._path / ABOUT, self._name, self._place(ABOUT))
         schema = self._statements(SCHEMA)
         seed = self._statements(SEED)
@@ -95,6 +100,10 @@ class _ScenarioFolder:
             about.clock,
             about.strict_references,
         )
+
+    def _leads_out(self, file: str) -> bool:
+        """Whether it is not in the folder after all: a pack must not show what else lies on this machine."""
+        return not Path(os.path.realpath(self._path / file)).is_relative_to(os.path.realpath(self._path))
 
     def _place(self, file: str = "") -> Place:
         return Place(self._draft.problems, str(self._path / file))
@@ -142,9 +151,10 @@ class _ScenarioFolder:
         generated = 0
         for index, fields in enumerate(read_json_lines(self._path / TASKS, place)):
             generated += "template" in fields
+            known = len(self._draft.problems)
             task = read_task(fields, self._name, index, self._path)
             if task is not None:
-                self._keep(task, fields.place, lines)
+                self._keep(task, fields.place, lines, sound=len(self._draft.problems) == known)
         if not lines and len(self._draft.problems) == before:
             place.report("has no tasks")
         if about is not None and about.generated is not None:
@@ -155,9 +165,10 @@ class _ScenarioFolder:
             place = self._place(ABOUT).key("generated").key("count")
             place.report(f"is {said}, but {TASKS} has {found} lines with a 'template': generate them again")
 
-    def _keep(self, task: Task, place: Place, lines: dict[str, int | None]) -> None:
+    def _keep(self, task: Task, place: Place, lines: dict[str, int | None], *, sound: bool) -> None:
         if task.id in lines:
             place.key("id").report(f"{task.id!r} is already the task of line {lines[task.id]}")
             return
         lines[task.id] = place.line
-        self._draft.tasks[task.id] = task
+        if sound:
+            self._draft.tasks[task.id] = task

@@ -30,14 +30,15 @@ def build_snapshot(scenario: Scenario, path: str, *, allow_lost_rows: bool = Fal
         connection.execute("PRAGMA synchronous = OFF")
         connection.execute("BEGIN")
         broken = tuple(_run_all(connection, scenario.schema))
+        if broken:  # what the seed then lacks follows from it
+            raise ScenarioError(scenario.name, broken)
         lost = tuple(_run_all(connection, scenario.seed))
         dangling = tuple(_dangling(connection, scenario)) if scenario.strict_references else ()
         if connection.in_transaction:
             connection.execute("COMMIT")
         connection.execute("PRAGMA journal_mode = DELETE")
-    fatal = broken + dangling + (() if allow_lost_rows else lost)
-    if fatal:
-        raise ScenarioError(scenario.name, fatal if broken else lost + dangling)
+    if dangling or (lost and not allow_lost_rows):
+        raise ScenarioError(scenario.name, lost + dangling)
     return lost
 
 

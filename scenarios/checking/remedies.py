@@ -15,6 +15,7 @@ _FILES: Mapping[str, str] = {
     "seed.sql": "Correct the SQL: INSERT statements that SQLite accepts, each ended by a semicolon; "
     "or write it anew with `subworlds generate WORLD --seed-rows`.",
     "app.py": "Correct the Python: a FastAPI app whose routes have operation_ids that are not reserved.",
+    "certificate.json": "Remove it, and run `subworlds certify` again.",
     "tasks.jsonl": "Write one JSON object a line; docs/schemas/task.json says what each field holds.",
 }
 _FIELDS: Mapping[str, str] = {

@@ -11,6 +11,7 @@ from typing import Protocol
 from ..awm import AwmFolder, AwmReading, is_awm_folder
 from ..awm.names import ENVIRONMENTS
 from ..awm.names import TASKS as AWM_TASKS
+from ..certificate import CERTIFICATE, read_certificate
 from ..errors import Problem, ScenarioError
 from ..fields import Place
 from ..files import read_json_lines
@@ -87,9 +88,18 @@ def _read_native(path: Path, findings: Findings) -> list[CheckedWorld]:
     found: list[CheckedWorld] = []
     for name, scenario in draft.scenarios.items():
         tasks = [task for task in draft.tasks.values() if task.scenario == name]
+        _note_certificate(path if single else path / name, findings)
         spots = _NativeSpots(path if single else path / name, scenario)
         found.append(CheckedWorld(name, len(tasks), _known(scenario, tasks), spots))
     return found
+
+
+def _note_certificate(folder: Path, findings: Findings) -> None:
+    """What is wrong with the folder's certificate: nothing is served beside one that cannot be read."""
+    problems: list[Problem] = []
+    read_certificate(folder, Place(problems, str(folder / CERTIFICATE)))
+    for problem in problems:
+        note_problem(findings, problem)
 
 
 def _known(scenario: Scenario, tasks: Sequence[Task]) -> Callable[[], tuple[Scenario, Sequence[Task]]]:
@@ -98,6 +108,7 @@ def _known(scenario: Scenario, tasks: Sequence[Task]) -> Callable[[], tuple[Scen
 
 def _read_awm(folder: AwmFolder, findings: Findings) -> list[CheckedWorld]:
     index = folder.index
+    _note_certificate(folder.path, findings)
     for problem in index.problems:
         note_problem(findings, problem)
     for kind, problems in (("repaired", index.repairs), ("left-out", index.left_out)):

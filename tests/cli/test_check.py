@@ -95,6 +95,19 @@ def sum_up() -> int:
     \"\"\"Sum up the day.\"\"\"
     return undefined_name
 """
+BY_CHANCE = """
+@app.get("/ticket", operation_id="draw_ticket")
+def draw_ticket() -> str:
+    \"\"\"A ticket.\"\"\"
+    return str(id(object()))
+"""
+ENDING = """
+@app.get("/end", operation_id="end_day")
+def end_day() -> str:
+    \"\"\"End the day.\"\"\"
+    import os
+    os._exit(3)
+"""
 SHADOWED = """
 @app.get("/jobs/latest", operation_id="latest_job")
 def latest_job() -> int:
@@ -175,9 +188,18 @@ BREAKAGES: Mapping[str, tuple[Change, str, str]] = {
     "same_tool_twice": (tool(TAKEN), "app.py: list_jobs", "tool-lost"),
     "same_route_twice": (tool(SHADOWED), "app.py: latest_job", "route-shadowed"),
     "tool_that_raises": (tool(FAILING), "app.py: sum_up", "tool-never-succeeds"),
+    "tool_that_ends": (tool(ENDING), "app.py: end_day", "tool-never-succeeds"),
     "counts_calls": (tool(COUNTING), "app.py: count_calls", "hidden-state"),
     "keeps_a_list": (tool(REMEMBERING), "app.py", "keeps-memory"),
     "by_chance": (by_chance, "tasks.jsonl: solution", "nondeterministic"),
+    "draws_by_chance": (tool(BY_CHANCE), "app.py: draw_ticket", "nondeterministic"),
+    "unfinished_schema": (
+        edit("schema.sql", ");\n\nCREATE TABLE bikes", ")\n\nCREATE TABLE bikes"),
+        "schema.sql",
+        "world-does-not-start",
+    ),
+    "answers_no_question": (task(WRITE, solution=[]), "tasks.jsonl: solution", "invalid"),
+    "calls_by_text": (task(WRITE, solution="finish_job(35)"), "tasks.jsonl: solution", "invalid"),
     "unknown_tool": (
         task(READ, solution=calls(("find_part", {}))),
         "tasks.jsonl: solution[0].tool",
@@ -314,12 +336,19 @@ def test_page_for_people_shows_the_line_and_the_remedy(subworlds: Command, world
     assert "Write easy, medium or hard, or leave the field out." in ran.out
 
 
+def link_out(world: Broken, name: str) -> None:
+    os.rename(world.folder / name, world.folder.parent / name)
+    os.symlink(Path("..") / name, world.folder / name)
+
+
 UNREADABLE: dict[str, Change] = {
     "a line that is not JSON": lambda world: world.file("tasks.jsonl", '{"id"', '{id"'),
     "a schema with an open quote": lambda world: world.file("schema.sql", "DEFAULT 'open'", "DEFAULT 'open"),
     "an app that is not Python": lambda world: world.app("def read_policy", "def def"),
     "a file that is not UTF-8": lambda world: (world.folder / "seed.sql").write_bytes(b"\xff"),
     "a file that is missing": lambda world: os.unlink(world.folder / "app.py"),
+    "a certificate that was cut off": lambda world: (world.folder / "certificate.json").write_text("{"),
+    "a file that lies elsewhere": lambda world: link_out(world, "seed.sql"),
     "a scenario that is a list": lambda world: (world.folder / "scenario.json").write_text("["),
 }
 
@@ -331,6 +360,19 @@ def test_unreadable_packs_exit_with_2(how: str, subworlds: Command, world: Broke
     assert ran.status == 2
     assert "could not be read" in ran.err
     assert "unreadable" in Counter(finding["kind"] for finding in ran.json["findings"])
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+def test_tasks_that_go_over_several_lines_are_told_once(
+    subworlds: Command, world: Broken, indent: int | None
+) -> None:
+    tasks = [json.dumps(line, indent=indent) for line in world.tasks().values()]
+    (world.folder / "tasks.jsonl").write_text(f"[\n{f',{os.linesep}'.join(tasks)}\n]\n")
+    ran = subworlds("check", world.folder, "--json")
+    told = [finding for finding in ran.json["findings"] if finding["kind"] == "unreadable"]
+    assert ran.status == 2
+    assert next((finding["line"], "one whole object" in finding["reason"]) for finding in told) == (1, True)
+    assert len(ran.json["findings"]) <= 2
 
 
 def test_path_that_is_none_exits_with_2(subworlds: Command, tmp_path: Path) -> None:

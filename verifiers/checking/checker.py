@@ -13,12 +13,12 @@ from ...scenarios.checking.worlds import CheckedWorld
 from ...scenarios.errors import ScenarioError
 from ...scenarios.manager import ManagerSettings, ScenarioManager
 from ...scenarios.session import WorldCrashed
-from ...scenarios.task import Scenario, Task
+from ...scenarios.task import Scenario, Task, ToolCall
 from ...scenarios.template_handle import Template
 from ..service import Verification, VerifierLimits
 from .databases import Databases, UnreadableDatabase
 from .hidden_state import find_hidden_state
-from .player import Player
+from .player import Player, as_text, cut
 from .task_checks import Learned, TaskChecks
 from .world_probe import probe_tools
 
@@ -134,16 +134,28 @@ class Checker:
             self._player.manager, scenario, among=untried, tries=_TRIES, answers=learned.answers
         )
         for tool, reason in probed.failing.items():
-            told = f"none of {_TRIES} calls succeeded; the last failed: {reason}"
+            told = f"no call succeeded, of {_TRIES} at most; the last failed: {reason}"
             self._findings.add("tool-never-succeeds", world.spots.tool(tool), told)
         working = {**learned.working, **probed.working}
         questions = [working[name] for name in template.checkers if name in working]
+        await self._compare_runs(world, list(probed.working.values()))
         found = await find_hidden_state(self._player, world.name, learned.histories, questions)
         for remembered in found:
             self._findings.add("hidden-state", world.spots.tool(remembered.tool), remembered.reason)
         if template.kept is not None and not found:
             reason = f"calling its tools leaves something in memory: {template.kept}"
             self._findings.add("keeps-memory", replace(world.spots.tool(""), field=None), reason)
+
+    async def _compare_runs(self, world: CheckedWorld, calls: Sequence[ToolCall]) -> None:
+        """Note the tools that answer two runs with one seed and one clock in two ways."""
+        async with (
+            self._player.played(world.name, calls) as first,
+            self._again.played(world.name, calls) as second,
+        ):
+            for call, one, other in zip(calls, first.outcomes, second.outcomes, strict=True):
+                if as_text(one) != as_text(other):
+                    reason = f"{cut(as_text(one))} in one run, and in the next {cut(as_text(other))}"
+                    self._findings.add("nondeterministic", world.spots.tool(call.tool), f"answers {reason}")
 
 
 @asynccontextmanager

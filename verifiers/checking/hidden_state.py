@@ -12,11 +12,10 @@ from dataclasses import dataclass
 
 from ...scenarios.task import TICK_S, ToolCall
 from .databases import is_whole
-from .player import Player, as_text
+from .player import Player, as_text, cut
 
 _MOST_HISTORIES = 6
 _OTHER_SEED = 97
-_LONGEST = 160
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +74,6 @@ async def _ask_twice(
     for number, call in enumerate(questions):
         before, after = as_text(same[number]), as_text(new[number])
         if before != after and not by_chance[number]:
-            reason = f"answers {_cut(before)}, and in a new process on the same database {_cut(after)}"
+            reason = f"answers {cut(before)}, and in a new process on the same database {cut(after)}"
             found.append(Remembered(call.tool, reason))
     return found
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

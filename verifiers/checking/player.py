@@ -13,6 +13,8 @@ from ...scenarios.session import Session, WorldCrashed
 from ...scenarios.task import ToolCall
 from ...scenarios.tool import ToolResult
 
+_LONGEST = 200
+
 
 @dataclass(frozen=True, slots=True)
 class Played:
@@ -67,6 +69,11 @@ async def _finished(session: Session) -> Path | None:
         return await session.finish()
     except WorldCrashed:
         return None
+
+
+def cut(text: str) -> str:
+    """As much of a text as a finding shows."""
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
 def as_text(outcome: ToolResult) -> str:

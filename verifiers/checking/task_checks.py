@@ -14,9 +14,7 @@ from ..answer import answer_text
 from ..service import Verification
 from ..verdict import Change, Receipt, Verdict
 from .databases import Databases, UnreadableDatabase
-from .player import Played, Player, as_text
-
-_LONGEST = 200
+from .player import Played, Player, as_text, cut
 
 
 @dataclass(slots=True)
@@ -92,7 +90,7 @@ class TaskChecks:
         for number, (one, other) in enumerate(zip(first.outcomes, second.outcomes, strict=True)):
             if as_text(one) != as_text(other):
                 reason = f"{calls[number].tool} answers one thing in one run and another in the next: "
-                shown = f"{_cut(as_text(one))} and {_cut(as_text(other))}"
+                shown = f"{cut(as_text(one))} and {cut(as_text(other))}"
                 self._findings.add("nondeterministic", place.at(number), reason + shown)
                 return
         try:
@@ -140,7 +138,8 @@ class TaskChecks:
 def _failure(call: ToolCall, played: Played) -> str:
     outcome = next(outcome for outcome in played.outcomes if outcome.failure is not None)
     assert outcome.failure is not None
-    return f"{call.tool} fails: {outcome.failure.kind}: {outcome.failure.message}"
+    message, _, _ = outcome.failure.message.partition("\n")
+    return f"{call.tool} fails: {outcome.failure.kind}: {message}"
 
 
 def _changes(receipt: Receipt) -> bool:
@@ -150,8 +149,4 @@ def _changes(receipt: Receipt) -> bool:
 
 def _told(change: Change) -> str:
     row = json.dumps({"before": change.before, "after": change.after}, ensure_ascii=False)
-    return f"{change.table} {json.dumps(change.key, ensure_ascii=False)}: {_cut(row)}"
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    return f"{change.table} {json.dumps(change.key, ensure_ascii=False)}: {cut(row)}"

@@ -14,7 +14,7 @@ from ...scenarios.manager import ScenarioManager
 from ...scenarios.seed_values import seed_values
 from ...scenarios.session import WorldCrashed
 from ...scenarios.task import Scenario, Task, ToolCall
-from ...scenarios.tool import Tool
+from ...scenarios.tool import FailureKind, Tool
 from ..service import Verification
 from ..verdict import Verdict
 
@@ -82,6 +82,7 @@ async def probe_tools(
     """
     failing: dict[str, str] = {}
     working: dict[str, ToolCall] = {}
+    given_up: set[str] = set()
     seen = _Seen(seed_values(scenario))
     for answer in answers:
         seen.learn(answer)
@@ -91,7 +92,7 @@ async def probe_tools(
     try:
         for number in range(tries):
             for tool in tools:
-                if tool.name in working:
+                if tool.name in working or tool.name in given_up:
                     continue
                 call = ToolCall(tool.name, seen.arguments(tool, number))
                 outcome = await session.call(call.tool, call.arguments)
@@ -99,7 +100,10 @@ async def probe_tools(
                     failing.pop(tool.name, None)
                     working[tool.name] = call
                     seen.learn(outcome.result)
-                elif session.alive:
+                    continue
+                if outcome.failure.kind is FailureKind.TIMEOUT or not session.alive:
+                    given_up.add(tool.name)  # each further call would take as long
+                if session.alive:
                     failing[tool.name] = outcome.failure.message.partition("\n")[0]
                 else:
                     failing[tool.name] = f"its world ended: {outcome.failure.message}"
