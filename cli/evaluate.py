@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -19,13 +19,13 @@ from ..envs.client import AccessDenied, ServerError
 from ..envs.models import TaskCard
 from ..scenarios.pack import Catalog
 from ..scenarios.task import TaskEntry
-from ..training.agents import EpisodeRecord, NoEpisode
+from ..training.agents import AgentFailed, EpisodeRecord, NoEpisode
 from ..training.estimates import Estimate
 from ..training.evaluation import Evaluation, Report, report
 from .failure import BadInput, CommandFailed
 from .hosting import hosted
+from .players import Player
 from .screen import counted, screen
-from .scripted import require_agent, scripted_agent
 from .worlds import Worlds, find_task
 
 
@@ -33,7 +33,7 @@ from .worlds import Worlds, find_task
 class EvalOptions:
     """What to play, where, and how often."""
 
-    agent: str
+    player: Player
     split: str | None
     scenario: str | None
     attempts: int
@@ -50,10 +50,9 @@ def evaluate(worlds: Worlds, options: EvalOptions, *, as_json: bool) -> None:
     """Play, and print the report.
 
     Raises:
-        BadInput: unreadable packs, no such agent, split or world, or nothing to play.
-        CommandFailed: a server cannot be had or broke, or every episode was invalid.
+        BadInput: unreadable packs, no such model, split or world, or nothing to play.
+        CommandFailed: a server cannot be had or broke, the agent cannot play, or every episode was invalid.
     """
-    require_agent(options.agent)
     catalog = worlds.catalog()
     tasks = _chosen(catalog, options)
     with _stored(options.out) as store:
@@ -89,7 +88,7 @@ def _play(
 ) -> list[EpisodeRecord]:
     own = nullcontext(None) if options.urls else hosted(worlds, catalog, warm=True)
     with own as url, _progress() as progress:
-        bar = progress.add_task(options.agent, total=len(tasks) * options.attempts)
+        bar = progress.add_task(options.player.agent, total=len(tasks) * options.attempts)
 
         def on_episode(record: EpisodeRecord) -> None:
             progress.advance(bar)
@@ -97,23 +96,29 @@ def _play(
                 store.write(json.dumps(record.to_json(), ensure_ascii=False) + "\n")
                 store.flush()
 
-        evaluation = Evaluation(
-            tasks=[_card(task) for task in tasks],
-            make_agent=lambda card: scripted_agent(options.agent, find_task(catalog, card.id)),
-            urls=options.urls or (str(url),),
-            token=options.token,
-            attempts=options.attempts,
-            seed=options.seed,
-            at_once=options.at_once,
-        )
-        return _run(evaluation, on_episode)
+        async def play() -> list[EpisodeRecord]:
+            async with options.player.ready() as make_agent:
+                evaluation = Evaluation(
+                    tasks=[_card(task) for task in tasks],
+                    make_agent=lambda card: make_agent(find_task(catalog, card.id)),
+                    urls=options.urls or (str(url),),
+                    token=options.token,
+                    attempts=options.attempts,
+                    seed=options.seed,
+                    at_once=options.at_once,
+                )
+                return await evaluation.run(on_episode)
+
+        return _run(play())
 
 
-def _run(evaluation: Evaluation, on_episode: Callable[[EpisodeRecord], None]) -> list[EpisodeRecord]:
+def _run(playing: Coroutine[Any, Any, list[EpisodeRecord]]) -> list[EpisodeRecord]:
     try:
-        return asyncio.run(evaluation.run(on_episode))
+        return asyncio.run(playing)
     except NoEpisode as error:
         raise CommandFailed(f"the server gave no episode: {error}") from error
+    except AgentFailed as error:
+        raise CommandFailed(f"the agent cannot play ({error.kind}): {error}") from error
     except AccessDenied as error:
         raise CommandFailed(
             f"{error}\nGive its token with --token-file FILE or in SUBWORLDS_TOKEN."
@@ -159,14 +164,22 @@ def _progress() -> Progress:
 
 def _print(console: Console, found: Report) -> None:
     episodes = counted(found.episodes, "episode")
-    console.print(f"{found.agent}: {counted(found.tasks, 'task')}, {episodes}, {found.invalid} invalid")
+    invalid = f"{found.invalid} invalid" + (f" ({_kinds(found.invalid_by_kind)})" if found.invalid else "")
+    console.print(f"{found.agent}: {counted(found.tasks, 'task')}, {episodes}, {invalid}")
     table = Table("", "mean", "95 % interval", box=None, pad_edge=False)
     for name, value in _lines(found):
         if value is not None:
             table.add_row(name, f"{value.value:.3f}", f"{value.low:.3f} to {value.high:.3f}")
     console.print(table)
-    errors = ", ".join(f"{count} {kind}" for kind, count in found.errors.items()) or "none"
-    console.print(f"{found.calls:.1f} calls and {found.seconds:.2f} s an episode; failed calls: {errors}")
+    failed = f"failed calls: {_kinds(found.errors)}"
+    console.print(f"{found.calls:.1f} calls and {found.seconds:.2f} s an episode; {failed}")
+    if found.read_tokens is not None and found.written_tokens is not None:
+        tokens = f"{found.written_tokens:.0f} tokens written and {found.read_tokens:.0f} read an episode"
+        console.print(f"{tokens}; ended by a limit: {_kinds(found.cut)}")
+
+
+def _kinds(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {kind}" for kind, count in counts.items()) or "none"
 
 
 def _lines(found: Report) -> Iterable[tuple[str, Estimate | None]]:

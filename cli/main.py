@@ -17,6 +17,7 @@ from .failure import BadInput, CommandFailed
 
 if TYPE_CHECKING:
     from ..verifiers.judge import JudgeSettings
+    from .players import Player
     from .worlds import Worlds
 
 app = typer.Typer(
@@ -104,6 +105,79 @@ PreferJudge = Annotated[
         "--prefer-judge",
         envvar="SUBWORLDS_PREFER_JUDGE",
         help="Have AWM tasks judged that have a code verifier as well.",
+    ),
+]
+
+AgentName = Annotated[
+    str,
+    typer.Option(
+        "--agent",
+        metavar="NAME",
+        help="Who plays. openai:MODEL is a model behind an OpenAI-compatible endpoint (see --agent-url), "
+        "hf:FOLDER a model or LoRA adapter on disk. gold plays the task's solution; noop does nothing; the "
+        "others cheat: early-done, answer-guessing, read-spam, spray, repeat-write, format-only, half-gold, "
+        "gold-and-damage, destroy.",
+    ),
+]
+AgentUrl = Annotated[
+    str | None,
+    typer.Option(
+        "--agent-url",
+        metavar="URL",
+        envvar=["SUBWORLDS_AGENT_URL", "OPENAI_BASE_URL"],
+        help="The endpoint of an openai: agent, up to /v1. Its key is read from SUBWORLDS_AGENT_KEY, or else "
+        "OPENAI_API_KEY.",
+    ),
+]
+AgentTemperature = Annotated[
+    float | None,
+    typer.Option(
+        "--agent-temperature",
+        min=0.0,
+        envvar="SUBWORLDS_AGENT_TEMPERATURE",
+        help="Of a model's sampling. Without it: the endpoint's own; for hf: 1.0, as in training.",
+    ),
+]
+AgentTimeout = Annotated[
+    float,
+    typer.Option(
+        "--agent-timeout",
+        min=0.1,
+        envvar="SUBWORLDS_AGENT_TIMEOUT",
+        help="Seconds for one request to the agent's endpoint.",
+    ),
+]
+AgentRetries = Annotated[
+    int,
+    typer.Option(
+        "--agent-retries",
+        min=0,
+        envvar="SUBWORLDS_AGENT_RETRIES",
+        help="Further requests where one fails in a way that may pass.",
+    ),
+]
+ShownTools = Annotated[
+    str,
+    typer.Option(
+        "--tools",
+        metavar="HOW",
+        help="How a model is shown the tools, as in training: full schemas, compact (a line each; hf: only), "
+        "or meta (two tools that list and call the others).",
+    ),
+]
+Turns = Annotated[int, typer.Option("--turns", min=1, help="Turns that a model may have in an episode.")]
+TurnTokens = Annotated[
+    int | None,
+    typer.Option(
+        "--turn-tokens",
+        min=1,
+        help="Tokens that a model may write in a turn. Without it: what the endpoint allows; for hf: 512.",
+    ),
+]
+Tokens = Annotated[
+    int,
+    typer.Option(
+        "--tokens", min=1, help="Tokens that an hf: episode may have after its prompt, the world's included."
     ),
 ]
 
@@ -232,6 +306,17 @@ def show(
     show_world(_worlds(pack, allow_unconfined, allow_lost_rows), scenario, as_json=as_json)
 
 
+@app.command()
+def solutions(
+    split: Annotated[str, typer.Option(help="Of this split; 'test' is refused.")] = "train",
+    pack: Packs = None,
+) -> None:
+    """Print the gold solutions of a split for a trainer, one JSON object a line."""
+    from .solutions import print_solutions
+
+    print_solutions(_worlds(pack, allow_unconfined=False, allow_lost_rows=False), split)
+
+
 @app.command("import-awm")
 def import_awm_command(
     source: Annotated[Path, typer.Argument(metavar="DIR", help="An AWM folder (gen_*.jsonl).")],
@@ -279,15 +364,15 @@ def fetch_awm_command(
 @app.command()
 def run(
     task: Annotated[str, typer.Argument(metavar="TASK", help="A task's id, as in `show`.")],
-    agent: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="gold plays the task's solution; noop does nothing; the others cheat: early-done, "
-            "answer-guessing, read-spam, spray, repeat-write, format-only, half-gold, gold-and-damage, "
-            "destroy.",
-        ),
-    ] = "gold",
+    agent: AgentName = "gold",
+    agent_url: AgentUrl = None,
+    agent_temperature: AgentTemperature = None,
+    agent_timeout: AgentTimeout = 120.0,
+    agent_retries: AgentRetries = 3,
+    tools: ShownTools = "full",
+    turns: Turns = 12,
+    turn_tokens: TurnTokens = None,
+    tokens: Tokens = 4_096,
     seed: Annotated[int, typer.Option(help="The world's seed.")] = 0,
     url: Annotated[
         str | None,
@@ -310,18 +395,36 @@ def run(
     """Play one episode through a server; show the calls, the receipt and the reward."""
     from .run_task import run_task
 
+    player = _player(
+        agent,
+        agent_url,
+        agent_temperature,
+        agent_timeout,
+        agent_retries,
+        tools,
+        turns,
+        turn_tokens,
+        tokens,
+        seed,
+    )
     judge = _judge(judge_url, judge_model, judge_temperature, judge_timeout, judge_retries)
     worlds = _worlds(pack, allow_unconfined, allow_lost_rows, judge, prefer_judge=prefer_judge)
     run_task(
-        worlds, task, agent, seed=seed, url=url, token=_token(token_file) if url else None, as_json=as_json
+        worlds, task, player, seed=seed, url=url, token=_token(token_file) if url else None, as_json=as_json
     )
 
 
 @app.command("eval")
 def eval_command(
-    agent: Annotated[
-        str, typer.Option(metavar="NAME", help="Who plays: gold, noop or an adversary, as in `run`.")
-    ] = "gold",
+    agent: AgentName = "gold",
+    agent_url: AgentUrl = None,
+    agent_temperature: AgentTemperature = None,
+    agent_timeout: AgentTimeout = 120.0,
+    agent_retries: AgentRetries = 3,
+    tools: ShownTools = "full",
+    turns: Turns = 12,
+    turn_tokens: TurnTokens = None,
+    tokens: Tokens = 4_096,
     split: Annotated[str | None, typer.Option(help="Play this split only.")] = None,
     scenario: Annotated[str | None, typer.Option(help="Play this world only.")] = None,
     attempts: Annotated[
@@ -351,8 +454,20 @@ def eval_command(
     """Let an agent play many tasks; report success, pass@k, rewards and errors, with 95 % intervals."""
     from .evaluate import EvalOptions, evaluate
 
+    player = _player(
+        agent,
+        agent_url,
+        agent_temperature,
+        agent_timeout,
+        agent_retries,
+        tools,
+        turns,
+        turn_tokens,
+        tokens,
+        seed,
+    )
     options = EvalOptions(
-        agent=agent,
+        player=player,
         split=split,
         scenario=scenario,
         attempts=attempts,
@@ -550,6 +665,45 @@ def _worlds(
 
     packs = tuple(pack) if pack else (BUILTIN_PACKS,)
     return Worlds(packs, allow_unconfined, allow_lost_rows, _cache_folder(), judge, prefer_judge)
+
+
+def _player(
+    agent: str,
+    url: str | None,
+    temperature: float | None,
+    timeout_s: float,
+    retries: int,
+    tools: str,
+    turns: int,
+    turn_tokens: int | None,
+    tokens: int,
+    seed: int,
+) -> Player:
+    """Who plays. The endpoint's key is taken out of the environment: no process we start inherits it.
+
+    Raises:
+        BadInput: there is no such agent, or no such way to show tools.
+    """
+    from ..training.exposure import Exposure
+    from .players import Player
+
+    keys = [os.environ.pop(name, None) for name in ("SUBWORLDS_AGENT_KEY", "OPENAI_API_KEY")]
+    if tools not in list(Exposure):
+        raise BadInput(f"--tools {tools}: there are {', '.join(Exposure)}")
+    key = next(filter(None, keys), None)
+    return Player(
+        agent,
+        url or None,
+        key,
+        temperature,
+        timeout_s,
+        retries,
+        Exposure(tools),
+        turns,
+        turn_tokens,
+        tokens,
+        seed,
+    )
 
 
 def _judge(

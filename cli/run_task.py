@@ -10,19 +10,20 @@ from rich.console import Console
 from rich.text import Text
 
 from ..envs.client import AccessDenied, ServerError, SubworldsEnv
+from ..scenarios.task import Task
 from ..training.agents import Agent, EpisodeRecord, NoEpisode, play_episode
 from .episode_view import components_line, end_line, receipt_lines, step_line
 from .failure import CommandFailed
 from .hosting import hosted
+from .players import Player
 from .screen import indented, screen
-from .scripted import needs_solution, require_agent, scripted_agent
 from .worlds import Worlds, find_task
 
 
 def run_task(
     worlds: Worlds,
     task_id: str,
-    agent: str,
+    player: Player,
     *,
     seed: int,
     url: str | None,
@@ -32,16 +33,15 @@ def run_task(
     """Play one episode and show it.
 
     Args:
-        agent: the name of a scripted agent.
+        player: who plays.
         url: a running server's, or None for one of our own.
         token: the running server's control token.
 
     Raises:
-        BadInput: unreadable packs, no such task, or no gold solution to play.
+        BadInput: unreadable packs, no such task, no gold solution to play, or no such model.
         CommandFailed: no episode, no server, or an episode that cannot be scored.
     """
-    require_agent(agent)
-    record = _play(worlds, task_id, agent, seed, url, token)
+    record = _play(worlds, task_id, player, seed, url, token)
     if as_json:
         print(json.dumps(record.to_json(), indent=2, ensure_ascii=False))
     else:
@@ -60,15 +60,22 @@ def _print(console: Console, record: EpisodeRecord) -> None:
 
 
 def _play(
-    worlds: Worlds, task_id: str, agent: str, seed: int, url: str | None, token: str | None
+    worlds: Worlds, task_id: str, player: Player, seed: int, url: str | None, token: str | None
 ) -> EpisodeRecord:
-    if url is not None and not needs_solution(agent):  # the server alone must know the task
-        return asyncio.run(play_on(url, task_id, scripted_agent(agent, None), seed, token))
+    if url is not None and not player.needs_solution:  # the server alone must know the task
+        return asyncio.run(_play_on(url, task_id, player, None, seed, token))
     catalog = worlds.catalog()
     task = find_task(catalog, task_id)
-    player = scripted_agent(agent, task)
+    player.require_solution(task)
     with nullcontext(url) if url is not None else hosted(worlds, catalog) as server:
-        return asyncio.run(play_on(server, task.id, player, seed, token))
+        return asyncio.run(_play_on(server, task.id, player, task, seed, token))
+
+
+async def _play_on(
+    url: str, task_id: str, player: Player, task: Task | None, seed: int, token: str | None
+) -> EpisodeRecord:
+    async with player.ready() as make_agent:
+        return await play_on(url, task_id, make_agent(task), seed, token)
 
 
 async def play_on(url: str, task_id: str, agent: Agent, seed: int, token: str | None = None) -> EpisodeRecord:

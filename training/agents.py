@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Protocol, TypeAlias
+from dataclasses import asdict, dataclass, field
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from ..envs.client import SubworldsEnv
 from ..envs.models import (
@@ -21,6 +21,7 @@ from ..envs.models import (
     ResetObservation,
     Tool,
 )
+from .limits import Cut
 
 Move: TypeAlias = CallTool | Done
 """What an agent decides: to call a tool, or that it is done, with its answer."""
@@ -44,6 +45,45 @@ class Agent(Protocol):
     async def go_on(self, seen: CallToolObservation) -> Move:
         """The next move, from what the last call answered."""
         ...
+
+
+@dataclass(slots=True)
+class Account:
+    """What an agent with a model in it has said and used in its episode."""
+
+    turns: int = 0
+    calls: int = 0
+    """Requests, those that broke the format included."""
+    malformed: int = 0
+    """Requests that broke the format, and so never reached the world."""
+    read_tokens: int | None = 0
+    """All that the model was given to read, turn by turn; None where its endpoint does not say."""
+    written_tokens: int | None = 0
+    cut: Cut | None = None
+    """The limit that ended the episode, if one did."""
+    transcript: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    """Messages in order, each with a `role` and a `content`."""
+
+
+@runtime_checkable
+class Accountable(Protocol):
+    """An agent that keeps an account."""
+
+    @property
+    def account(self) -> Account:
+        """What it has said and used so far."""
+        ...
+
+
+class AgentFailed(Exception):
+    """The agent cannot go on, through no fault of its model's: the episode is invalid, never scored 0."""
+
+    def __init__(self, kind: str, message: str, *, hopeless: bool = False) -> None:
+        self.kind = kind
+        """One word for reports, such as `endpoint_timeout`."""
+        self.hopeless = hopeless
+        """Whether another episode would fail as well."""
+        super().__init__(message)
 
 
 class NoopAgent:
@@ -111,11 +151,25 @@ class EpisodeRecord:
     end: DoneObservation
     seconds: float
     """From reset to verdict."""
+    account: Account | None = None
+    """Where the agent keeps one."""
+    failure: AgentFailed | None = None
+    """Why the agent did not end the episode; it has no verdict then."""
 
     @property
     def valid(self) -> bool:
-        """Whether the episode counts: False where world or verifier broke, or the session expired."""
+        """Whether the episode counts: False where world, verifier or agent broke, or the session expired."""
         return self.end.verdict is not None and self.end.verdict.valid
+
+    @property
+    def fault(self) -> str | None:
+        """Of an invalid episode, what broke it, in one word: an outcome, an ErrorType or an agent's fault."""
+        if self.valid:
+            return None
+        if self.failure is not None:
+            return self.failure.kind
+        error = self.end.error
+        return self.outcome or (str(error.error_type) if error is not None else "no_verdict")
 
     @property
     def outcome(self) -> str | None:
@@ -125,6 +179,8 @@ class EpisodeRecord:
     @property
     def reason(self) -> str:
         """Why this outcome, in a sentence."""
+        if self.failure is not None:
+            return str(self.failure)
         return str(self.end.error) if self.end.verdict is None else self.end.verdict.reason
 
     def to_json(self) -> dict[str, Any]:
@@ -141,6 +197,8 @@ class EpisodeRecord:
             "answer": self.answer,
             "steps": [step.to_json() for step in self.steps],
             "verdict": None if self.end.verdict is None else asdict(self.end.verdict),
+            "fault": self.fault,
+            "model": None if self.account is None else asdict(self.account),
             "seconds": round(self.seconds, 4),
         }
 
@@ -158,6 +216,8 @@ async def play_episode(
 ) -> EpisodeRecord:
     """Play one episode from reset to verdict.
 
+    An agent that fails leaves an invalid record.
+
     Args:
         call_limit: an agent that wants more calls than this is done, without an answer.
 
@@ -169,8 +229,14 @@ async def play_episode(
     reset: ResetObservation = (await env.reset(task=task_id, seed=seed)).observation
     if reset.error is not None:
         raise NoEpisode(reset.error)
-    steps, answer = await _play(env, reset.prompt or "", agent, call_limit)
-    end = await env.done(answer)
+    steps: list[Step] = []
+    answer, reward, end, failure = None, None, DoneObservation(), None
+    try:
+        answer = await _play(env, reset.prompt or "", agent, call_limit, steps)
+        ended = await env.done(answer)
+        reward, end = ended.reward, ended.observation
+    except AgentFailed as error:
+        failure = error
     return EpisodeRecord(
         task=reset.task or task_id,
         scenario=reset.scenario or "",
@@ -179,22 +245,23 @@ async def play_episode(
         prompt=reset.prompt or "",
         steps=tuple(steps),
         answer=answer,
-        reward=end.reward,
-        end=end.observation,
+        reward=reward,
+        end=end,
         seconds=time.perf_counter() - started,
+        account=agent.account if isinstance(agent, Accountable) else None,
+        failure=failure,
     )
 
 
 async def _play(
-    env: SubworldsEnv, prompt: str, agent: Agent, call_limit: int
-) -> tuple[list[Step], str | None]:
-    """The agent's calls and its answer."""
-    steps: list[Step] = []
+    env: SubworldsEnv, prompt: str, agent: Agent, call_limit: int, steps: list[Step]
+) -> str | None:
+    """Play the agent's calls, noting them in `steps`, and return its answer."""
     move = await agent.begin(prompt, await env.list_tools())
     while isinstance(move, CallTool):
         if len(steps) == call_limit:
-            return steps, None
+            return None
         seen = (await env.call_tool(move.tool_name, **move.arguments)).observation
         steps.append(Step(move.tool_name, move.arguments, seen.result, seen.error))
         move = await agent.go_on(seen)
-    return steps, move.answer
+    return move.answer

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
@@ -14,10 +14,12 @@ from ..envs.client import ServerError
 from ..envs.models import Tool
 from .assignments import Assignment, RolloutError
 from .conversation import ChatFormat, Conversation
+from .experts import Counsel
 from .exposure import Exposure
 from .generation import Written, generate
+from .limits import Limits
 from .loop_thread import LoopThread
-from .played import Limits, Played
+from .played import Played
 from .seats import Seats
 
 _TRIES = 2
@@ -26,6 +28,9 @@ _T = TypeVar("_T")
 
 ToolsOf: TypeAlias = dict[str, tuple[Tool, ...]]
 """A world's tools, by scenario. They never change."""
+
+Offer: TypeAlias = Callable[[int, Assignment], Counsel | None]
+"""The expert that the episode at a place of the batch may ask; None for none."""
 
 
 @dataclass(slots=True)
@@ -50,11 +55,13 @@ class Batch:
         *,
         exposure: Exposure,
         limits: Limits,
+        offer: Offer,
     ) -> None:
         """Args:
         loop: where `seats` lives.
         tools: what is known already; what is learned is added.
         trainer: the GRPOTrainer that generates.
+        offer: the expert that an episode may ask, if any.
         """
         self.seconds = BatchSeconds()
         self._loop = loop
@@ -64,6 +71,7 @@ class Batch:
         self._trainer = trainer
         self._exposure = exposure
         self._limits = limits
+        self._offer = offer
 
     def play(self, assignments: Sequence[Assignment]) -> list[Played]:
         """Play one episode for each assignment, and what was invalid once more.
@@ -110,7 +118,13 @@ class Batch:
     async def _open(self, chosen: Sequence[tuple[int, Assignment]]) -> list[Played]:
         """Begin all conversations. Resets go on in the background where the tools are known already."""
         episodes = [
-            Played(number, assignment, self._limits, self._seats.start(number, assignment))
+            Played(
+                number,
+                assignment,
+                self._limits,
+                self._seats.start(number, assignment),
+                self._offer(number, assignment),
+            )
             for number, assignment in chosen
         ]
         await asyncio.gather(*(self._learn_tools(episode) for episode in _unknown(episodes, self._tools)))

@@ -1,15 +1,15 @@
 """Evaluation: an agent plays every task k times, and a report says how well it does, and how surely.
 
-Episodes run at once over several connections. One that is invalid, since a world or a verifier broke, is
-played once more; if it is invalid again, it is counted as such and kept out of every rate. Nothing is scored
-0 that was not the doing of the agent.
+Episodes run at once over several connections. One that is invalid, since a world, a verifier or the endpoint
+of the agent's model broke, is played once more; if it is invalid again, it is counted as such and kept out of
+every rate. Nothing is scored 0 that was not the doing of the agent.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from statistics import fmean
@@ -21,6 +21,9 @@ from .agents import CALL_LIMIT, Agent, EpisodeRecord, play_episode
 from .estimates import Attempts, Estimate, estimate, estimate_over, pass_all, pass_at, success
 
 _TRIES = 2
+_GIVE_UP_AFTER = 8
+"""Episodes in a row that an agent failed in."""
+_BROKEN_FORMAT = "invalid_tool_call"
 
 _Groups: TypeAlias = dict[str, list[EpisodeRecord]]
 
@@ -53,6 +56,7 @@ class Evaluation:
 
         Raises:
             NoEpisode: a server refused one.
+            AgentFailed: the agent cannot play: it said so, or failed in eight episodes in a row.
             ServerError, ConnectionError: a server broke or went away.
         """
         waiting = deque(
@@ -65,6 +69,7 @@ class Evaluation:
                 while waiting:
                     ended.append(await self._play(env, *waiting.popleft()))
                     on_episode(ended[-1])
+                    _require_working_agent(ended)
 
         try:
             async with asyncio.TaskGroup() as group:
@@ -79,9 +84,17 @@ class Evaluation:
             record = await play_episode(
                 env, task.id, self.make_agent(task), seed=seed, call_limit=self.call_limit
             )
-            if record.valid:
+            if record.valid or (record.failure is not None and record.failure.hopeless):
                 return record
         return await play_episode(env, task.id, self.make_agent(task), seed=seed, call_limit=self.call_limit)
+
+
+def _require_working_agent(ended: Sequence[EpisodeRecord]) -> None:
+    """Raises AgentFailed where it is no use to go on."""
+    failures = [record.failure for record in ended[-_GIVE_UP_AFTER:]]
+    last = failures[-1]
+    if last is not None and (last.hopeless or (len(failures) == _GIVE_UP_AFTER and all(failures))):
+        raise last
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +105,9 @@ class Report:
     tasks: int
     episodes: int
     invalid: int
-    """Episodes that a world or a verifier broke, twice each. In no figure below."""
+    """Episodes that a world, a verifier or the agent's endpoint broke, twice each. In no figure below."""
+    invalid_by_kind: dict[str, int]
+    """Those, by what broke them."""
     success: Estimate | None
     pass_at: dict[int, Estimate | None]
     """By k: the chance that one of k episodes solves a task."""
@@ -104,9 +119,15 @@ class Report:
     """Success, by the difficulty that the task says it has."""
     by_scenario: dict[str, Estimate | None]
     errors: dict[str, int]
-    """Failed tool calls, by the kind of failure."""
+    """Failed tool calls, by the kind of failure; `invalid_tool_call`, where a model broke the format."""
+    cut: dict[str, int]
+    """Episodes that a limit ended, by the limit. They count."""
     calls: float
-    """Tool calls per episode."""
+    """Tool calls per episode, as the world saw them."""
+    read_tokens: float | None
+    """Tokens that the agent's model was given to read in an episode, turn by turn; None where unknown."""
+    written_tokens: float | None
+    """Tokens that it wrote in an episode; None where unknown."""
     seconds: float
     """Seconds per episode, from reset to verdict."""
 
@@ -122,12 +143,14 @@ def report(tasks: Sequence[TaskCard], records: Sequence[EpisodeRecord], attempts
     cards = {card.id: card for card in tasks}
     counts = {task: _count(episodes) for task, episodes in by_task.items()}
     ks = sorted({1, attempts})
+    accounts = [record.account for record in valid if record.account is not None]
     names = sorted({name for record in valid for name in record.end.components or ()})
     return Report(
         agent=records[0].agent if records else "",
         tasks=len(tasks),
         episodes=len(records),
         invalid=len(records) - len(valid),
+        invalid_by_kind=_counted(record.fault for record in records if not record.valid),
         success=estimate_over(list(counts.values()), success),
         pass_at={k: estimate_over(list(counts.values()), partial(pass_at, k), least=k) for k in ks},
         pass_all={k: estimate_over(list(counts.values()), partial(pass_all, k), least=k) for k in ks},
@@ -135,16 +158,29 @@ def report(tasks: Sequence[TaskCard], records: Sequence[EpisodeRecord], attempts
         components={name: _mean_over(by_task, partial(_component, name)) for name in names},
         by_difficulty=_success_by(counts, lambda task: cards[task].difficulty or "unknown"),
         by_scenario=_success_by(counts, lambda task: cards[task].scenario),
-        errors=dict(
-            sorted(
-                Counter(
-                    str(step.error.error_type) for record in valid for step in record.steps if step.error
-                ).items()
-            )
-        ),
+        errors=_counted(kind for record in valid for kind in _errors(record)),
+        cut=_counted(record.account.cut for record in valid if record.account and record.account.cut),
         calls=fmean(len(record.steps) for record in valid) if valid else 0.0,
+        read_tokens=_mean_known([account.read_tokens for account in accounts]),
+        written_tokens=_mean_known([account.written_tokens for account in accounts]),
         seconds=fmean(record.seconds for record in valid) if valid else 0.0,
     )
+
+
+def _errors(record: EpisodeRecord) -> Iterator[str]:
+    yield from (str(step.error.error_type) for step in record.steps if step.error)
+    if record.account is not None:
+        yield from [_BROKEN_FORMAT] * record.account.malformed
+
+
+def _counted(kinds: Iterable[str | None]) -> dict[str, int]:
+    return dict(sorted(Counter(map(str, kinds)).items()))
+
+
+def _mean_known(values: Sequence[int | None]) -> float | None:
+    """The mean, where all are known."""
+    known = [value for value in values if value is not None]
+    return fmean(known) if known and len(known) == len(values) else None
 
 
 def _grouped(records: Iterable[EpisodeRecord], key: Callable[[EpisodeRecord], str]) -> _Groups:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import time
 from dataclasses import dataclass, field
-from enum import StrEnum
 
 from ..envs.client import ServerError, SubworldsEnv
 from ..envs.models import MAX_ANSWER, CallToolObservation, DoneObservation, ErrorType, Tool
 from .assignments import Assignment, RolloutError
 from .conversation import ChatFormat, Conversation
+from .experts import ASK_EXPERT, Counsel
 from .exposure import Exposure, Listing, Shown
 from .generation import Written
+from .limits import Cut, Limits
 from .seats import Seats
-from .tool_calls import Malformed, Request, read_turn
+from .telling import shortened, told
+from .tool_calls import Malformed, Request, ToolRequest, read_turn
 
 _WORLD_GONE = frozenset(
     {
@@ -29,37 +30,6 @@ _WORLD_GONE = frozenset(
 """After one of these no call of the episode can be answered."""
 
 
-class Cut(StrEnum):
-    """Why an episode ended before the model ended it."""
-
-    TURNS = "turns"
-    CALLS = "calls"
-    TOKENS = "tokens"
-    SECONDS = "seconds"
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What one episode may use."""
-
-    turns: int = 12
-    calls: int = 24
-    turn_tokens: int = 512
-    """The most that the model may write in one turn."""
-    tokens: int = 4_096
-    """All after the prompt: what the model wrote and what it was told."""
-    seconds: float = 300.0
-    """From its first turn, generation included."""
-    output_characters: int = 2_000
-    """Of one tool's output; what is more is cut, and the cut is marked."""
-    context: int = 32_768
-    """Of prompt and episode together; a prompt that leaves no room for `tokens` is refused."""
-
-    def __post_init__(self) -> None:
-        if self.turn_tokens > self.tokens:
-            raise ValueError(f"a turn of {self.turn_tokens} tokens does not fit an episode of {self.tokens}")
-
-
 @dataclass(slots=True)
 class Played:
     """An episode, live or ended."""
@@ -70,6 +40,8 @@ class Played:
     limits: Limits
     reset: asyncio.Task[SubworldsEnv] = field(repr=False)
     """Under way or through; gives the connection."""
+    counsel: Counsel | None = field(default=None, repr=False)
+    """The expert it may ask, and what came of it; None where it is offered none."""
     conversation: Conversation | None = field(default=None, repr=False)
     shown: Shown | None = field(default=None, repr=False)
     live: bool = True
@@ -105,6 +77,13 @@ class Played:
 
     def open(self, chat: ChatFormat, tools: tuple[Tool, ...], exposure: Exposure) -> None:
         """Begin the conversation. Raises RolloutError where the context has no room for it."""
+        if self.counsel is not None:
+            if any(tool.name == ASK_EXPERT.name for tool in tools):
+                raise RolloutError(
+                    f"the world {self.assignment.scenario} has a tool {ASK_EXPERT.name} itself"
+                )
+            self.counsel.tools = tools
+            tools = (*tools, ASK_EXPERT)
         self.shown = Shown(exposure, tools)
         messages = [
             {"role": "system", "content": self.shown.system},
@@ -172,21 +151,30 @@ class Played:
                 return text
             case Malformed() as mistake:
                 self.malformed += 1
+                if self.counsel is not None:
+                    self.counsel.note_malformed()
                 return self._cut(f"error: {mistake}")
+            case ToolRequest(ASK_EXPERT.name, arguments) if self.counsel is not None:
+                return self._cut(await self.counsel.ask(arguments))
             case call:
-                world = await self.reset
-                return self._told((await world.call_tool(call.name, **call.arguments)).observation)
+                return await self._call(call)
+
+    async def _call(self, call: ToolRequest) -> str:
+        world = await self.reset
+        seen = (await world.call_tool(call.name, **call.arguments)).observation
+        answer = self._told(seen)
+        if self.counsel is not None:
+            self.counsel.note(call, answer, succeeded=seen.error is None)
+        return answer
 
     def _told(self, seen: CallToolObservation) -> str:
         if seen.error is not None:
             self.timeouts += seen.error.error_type is ErrorType.TIMEOUT
             self._world_gone = seen.error.error_type in _WORLD_GONE
-            return self._cut(f"error: {seen.error}")
-        return self._cut(json.dumps(seen.result, ensure_ascii=False))
+        return told(seen, self.limits.output_characters)
 
     def _cut(self, text: str) -> str:
-        most = self.limits.output_characters
-        return text if len(text) <= most else f"{text[:most]}… [cut: {most} of {len(text)} characters]"
+        return shortened(text, self.limits.output_characters)
 
     async def _finish(self, *, cut: Cut | None = None) -> None:
         self.cut, self.live = cut, False

@@ -14,13 +14,18 @@ from types import TracebackType
 from typing import Any, Self
 
 from .assignments import Assignment
-from .batch import Batch, BatchSeconds, ToolsOf, conversation_of
+from .batch import Batch, BatchSeconds, Offer, ToolsOf, conversation_of
 from .conversation import ChatFormat
 from .exposure import Exposure
+from .limits import Limits
 from .loop_thread import LoopThread
 from .measures import measure_batch
-from .played import Limits, Played
+from .played import Played
 from .seats import Seats
+
+
+def no_expert(number: int, assignment: Assignment) -> None:
+    """Nobody may be asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +38,8 @@ class RolloutSettings:
     """The servers' control token."""
     exposure: Exposure = Exposure.FULL
     limits: Limits = field(default_factory=Limits)
+    offer: Offer = field(default=no_expert, repr=False)
+    """The expert that an episode may ask, if any; see expert_mix.py."""
     template_options: tuple[tuple[str, Any], ...] = ()
     """Further variables of the chat template, `("enable_thinking", False)` for instance."""
 
@@ -82,6 +89,7 @@ class Rollout:
             trainer,
             exposure=settings.exposure,
             limits=settings.limits,
+            offer=settings.offer,
         )
         try:
             played = batch.play([Assignment.of(prompt) for prompt in prompts])

@@ -22,7 +22,7 @@ def test_gold_agent_completes_the_task_and_is_paid(subworlds: Command, worlds: P
     assert ran.status == 0
     assert set(shown) == {
         *("task", "scenario", "agent", "seed", "reward", "components", "outcome", "reason"),
-        *("answer", "steps", "verdict", "seconds"),
+        *("answer", "steps", "verdict", "fault", "model", "seconds"),
     }
     assert (shown["task"], shown["scenario"], shown["agent"]) == ("kiosk/sell-apples", "kiosk", "gold")
     assert (shown["seed"], shown["reward"], shown["outcome"]) == (7, 1.0, "complete")

@@ -22,7 +22,8 @@ from subworlds.envs.app import ServerSettings
 from subworlds.training.assignments import Assignment, RolloutError
 from subworlds.training.env_server import ServerDidNotStart, env_server
 from subworlds.training.exposure import Exposure, Shown
-from subworlds.training.played import Cut, Limits, Played
+from subworlds.training.limits import Cut, Limits
+from subworlds.training.played import Played
 from subworlds.training.rollout import Rollout, RolloutSettings, make_rollout_func
 
 from .conftest import APPLES, LIST_GOODS, PEAR, SELL_APPLES, Clerk, MakeTrainer, Write, prompts, stats

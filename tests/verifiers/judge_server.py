@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -43,10 +43,14 @@ class JudgeServer:
     keys: list[str | None] = field(default_factory=list[str | None])
     """Their Authorization headers."""
     closing: threading.Event = field(default_factory=threading.Event)
+    answering: Callable[[dict[str, Any]], Reply] | None = None
+    """Finds the reply to a request's body, in place of `replies`."""
 
     def take(self, key: str | None, body: dict[str, Any]) -> Reply:
         self.requests.append(body)
         self.keys.append(key)
+        if self.answering is not None:
+            return self.answering(body)
         return self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
 
     @property
@@ -56,8 +60,10 @@ class JudgeServer:
 
 
 @contextmanager
-def judge_server(*replies: Reply) -> Generator[JudgeServer]:
-    """Serve the replies for as long as the block lasts."""
+def judge_server(
+    *replies: Reply, answering: Callable[[dict[str, Any]], Reply] | None = None
+) -> Generator[JudgeServer]:
+    """Serve the replies, or what `answering` finds, for as long as the block lasts."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
@@ -80,6 +86,7 @@ def judge_server(*replies: Reply) -> Generator[JudgeServer]:
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         judge = JudgeServer(f"http://127.0.0.1:{server.server_address[1]}/v1", list(replies))
+        judge.answering = answering
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         try:
