@@ -113,7 +113,7 @@ def test_only_entry_points_read_the_environment() -> None:
         if _reads_environment(node)
     }
     assert readers <= {
-        *("cli/main.py", "envs/asgi.py", "training/train_grpo.py"),  # the entry points
+        *("cli/main.py", "envs/asgi.py", "training/train_grpo.py", "training/warmup.py"),  # the entry points
         "scenarios/memory.py",  # looks at a world's, which is empty
     }
 

@@ -37,7 +37,6 @@ from urllib.parse import urlsplit
 
 import httpx
 import torch
-from datasets.arrow_dataset import Dataset
 from peft import LoraConfig
 from transformers import AutoModelForCausalLM, AutoTokenizer, BitsAndBytesConfig, HfArgumentParser, set_seed
 from trl.trainer.grpo_config import GRPOConfig
@@ -46,13 +45,24 @@ from trl.trainer.grpo_trainer import GRPOTrainer
 from subworlds.envs.client import ServerError, SubworldsEnv
 from subworlds.envs.models import TaskCard
 from subworlds.training.assignments import RolloutError, prompt_of, task_dataset
+from subworlds.training.chat_endpoint import EndpointSettings
+from subworlds.training.curriculum import (
+    Curriculum,
+    CurriculumCallback,
+    CurriculumLost,
+    CurriculumSettings,
+    CurriculumTrainer,
+)
 from subworlds.training.env_server import ServerDidNotStart, env_server
+from subworlds.training.expert_mix import AdaptiveMix, Counselling, ExpertCallback, FixedMix
+from subworlds.training.experts import Expert, GoldExpert, ModelExpert
 from subworlds.training.exposure import Exposure, Shown
+from subworlds.training.limits import Limits
 from subworlds.training.measures import JsonLines
-from subworlds.training.played import Limits
 from subworlds.training.processes import Processes
 from subworlds.training.raw_episodes import ShowEpisodes
-from subworlds.training.rollout import Rollout, RolloutSettings, episode_reward
+from subworlds.training.rollout import Rollout, RolloutSettings, episode_reward, no_expert
+from subworlds.training.solutions import NoSolutions, read_solutions
 from subworlds.training.tiny_model import save_tiny_model
 
 ZERO_SHOT_EPISODES = 10
@@ -87,6 +97,21 @@ class Args:
     pack: list[Path] = _said("A folder of worlds for it, or several; without it the built-in packs.", [])
     split: str = _said("Train on the tasks of this split. 'test' is refused: it is for evaluation.", "train")
     scenario: list[str] = _said("Train on these worlds only; without it on all.", [])
+
+    curriculum: bool = _said(
+        "Begin with the easy tasks; a level opens when the one before it earns more than 0.30.", False
+    )
+    expert: str = _said(
+        "An expert that some episodes may ask: 'gold' knows the solutions of --pack; 'openai:MODEL' is a "
+        "model at --expert-url, whose key is read from SUBWORLDS_EXPERT_KEY.",
+        "none",
+    )
+    expert_url: str = _said("Its OpenAI-compatible endpoint, up to /v1.", "http://127.0.0.1:8002/v1")
+    expert_mix: str = _said(
+        "The share of episodes that may ask: 'adaptive' (many, half, few, as calls break the format less "
+        "often), or a number between 0 and 1.",
+        "adaptive",
+    )
 
     tasks_per_step: int = _said("Tasks in one step.", 4)
     num_generations: int = _said("Episodes of each task, which are compared with each other.", 8)
@@ -129,7 +154,7 @@ class Args:
     seed: int = _said("Of weights, sampling, the order of tasks, and every world.", 0)
 
 
-def main(args: Args, token: str | None) -> None:
+def main(args: Args, token: str | None, expert_key: str | None = None) -> None:
     """One run, from the command line to the saved model."""
     check(args)
     set_seed(args.seed)
@@ -141,8 +166,9 @@ def main(args: Args, token: str | None) -> None:
         if args.model == "tiny" and not args.resume:
             make_tiny_model(args, asyncio.run(fetch_texts(urls[0], token, tasks)))
         tokenizer, model = load_model(args)
-        rollout = stack.enter_context(Rollout(rollout_settings(args, urls, token)))
-        trainer = make_trainer(args, rollout, make_dataset(args, tasks), tokenizer, model)
+        counselling = make_counselling(args, tasks, expert_key)
+        rollout = stack.enter_context(Rollout(rollout_settings(args, urls, token, counselling)))
+        trainer = make_trainer(args, rollout, tasks, tokenizer, model, counselling)
         if not args.skip_zero_shot and not args.resume:
             look_before_training(args, trainer, rollout, tasks)
         trainer.train(resume_from_checkpoint=args.resume or None)
@@ -163,11 +189,6 @@ async def fetch_tasks(url: str, token: str | None, args: Args) -> list[TaskCard]
     if not chosen:
         sys.exit(f"--scenario {' '.join(args.scenario)}: no task of split '{args.split}' is in it")
     return chosen
-
-
-def make_dataset(args: Args, tasks: Sequence[TaskCard]) -> Dataset:
-    """What TRL draws prompts from, shuffled by --seed."""
-    return task_dataset(tasks, seed=args.seed)
 
 
 # ---- The model ---------------------------------------------------------------------------------------------
@@ -225,7 +246,9 @@ def weight_type(args: Args) -> torch.dtype:
 # ---- The trainer -------------------------------------------------------------------------------------------
 
 
-def rollout_settings(args: Args, urls: Sequence[str], token: str | None) -> RolloutSettings:
+def rollout_settings(
+    args: Args, urls: Sequence[str], token: str | None, counselling: Counselling | None
+) -> RolloutSettings:
     """How episodes are played."""
     limits = Limits(turns=args.turns, turn_tokens=args.turn_tokens, tokens=args.tokens, context=args.context)
     return RolloutSettings(
@@ -234,22 +257,60 @@ def rollout_settings(args: Args, urls: Sequence[str], token: str | None) -> Roll
         exposure=Exposure(args.tools),
         limits=limits,
         template_options=(("enable_thinking", False),),
+        offer=counselling.offer if counselling else no_expert,
     )
 
 
-def make_trainer(args: Args, rollout: Rollout, tasks: Dataset, tokenizer: Any, model: Any) -> Any:
+def make_counselling(args: Args, tasks: Sequence[TaskCard], key: str | None) -> Counselling | None:
+    """The expert that some episodes may ask, and the share of those episodes."""
+    if args.expert == "none":
+        return None
+    expert: Expert
+    if args.expert == "gold":
+        solutions = read_solutions(args.pack, args.split)
+        if unsolved := {card.id for card in tasks} - {solution.task for solution in solutions}:
+            sys.exit(f"--expert gold: --pack lacks {len(unsolved)} tasks' solutions: {min(unsolved)}, ...")
+        expert = GoldExpert(solutions)
+    else:
+        try:
+            expert = ModelExpert(EndpointSettings(args.expert_url, args.expert.removeprefix("openai:"), key))
+        except ValueError as error:
+            sys.exit(f"--expert {args.expert}: {error}")
+    mix = AdaptiveMix() if args.expert_mix == "adaptive" else FixedMix(float(args.expert_mix))
+    return Counselling(expert, mix)
+
+
+def make_trainer(
+    args: Args,
+    rollout: Rollout,
+    tasks: Sequence[TaskCard],
+    tokenizer: Any,
+    model: Any,
+    counselling: Counselling | None,
+) -> Any:
     """A GRPOTrainer whose rollouts are episodes on the servers, and whose reward is what they paid."""
     lora = LoraConfig(r=args.lora_rank, lora_alpha=2 * args.lora_rank, target_modules="all-linear")
-    return GRPOTrainer(
-        model=model,
-        processing_class=tokenizer,
-        reward_funcs=episode_reward,
-        args=grpo_config(args),
-        train_dataset=tasks,
-        rollout_func=rollout,
-        peft_config=lora if args.lora_rank else None,
-        callbacks=[JsonLines(args.output_dir / "metrics.jsonl"), ShowEpisodes(rollout, args.show_every)],
+    options: dict[str, Any] = {
+        "model": model,
+        "processing_class": tokenizer,
+        "reward_funcs": [episode_reward, *([counselling.reward_func()] if counselling else ())],
+        "args": grpo_config(args),
+        "train_dataset": task_dataset(tasks, seed=args.seed),
+        "rollout_func": rollout,
+        "peft_config": lora if args.lora_rank else None,
+        "callbacks": [
+            JsonLines(args.output_dir / "metrics.jsonl"),
+            ShowEpisodes(rollout, args.show_every),
+            *([ExpertCallback(counselling, rollout)] if counselling else ()),
+        ],
+    }
+    if not args.curriculum:
+        return GRPOTrainer(**options)
+    curriculum = Curriculum([card.difficulty for card in tasks], CurriculumSettings(seed=args.seed))
+    options["callbacks"].append(
+        CurriculumCallback(curriculum, rollout, {card.id: card.difficulty for card in tasks})
     )
+    return CurriculumTrainer(curriculum=curriculum, **options)
 
 
 def grpo_config(args: Args) -> GRPOConfig:
@@ -359,6 +420,12 @@ def check(args: Args) -> None:
         f"--report-to {args.report_to} needs the package {args.report_to}": (
             args.report_to not in ("auto", "none") and not find_spec(args.report_to)
         ),
+        f"--expert {args.expert}: there are none, gold and openai:MODEL": (
+            args.expert not in ("none", "gold") and not args.expert.startswith("openai:")
+        ),
+        f"--expert-mix {args.expert_mix}: 'adaptive', or a number between 0 and 1": not is_mix(
+            args.expert_mix
+        ),
         f"--resume: there is no checkpoint in {args.output_dir}": (args.resume and not has_checkpoint),
         f"--output-dir {args.output_dir} has the checkpoints of another run in it: go on with --resume, or "
         "give another folder": (not args.resume and has_checkpoint),
@@ -370,6 +437,14 @@ def check(args: Args) -> None:
         require_listener(args.vllm_url)
     if args.vllm_mode == "colocate" and torch.cuda.is_available():
         require_gpu_memory(args.vllm_memory)
+
+
+def is_mix(text: str) -> bool:
+    """Whether it is 'adaptive', or a share."""
+    try:
+        return text == "adaptive" or 0 <= float(text) <= 1
+    except ValueError:
+        return False
 
 
 def require_listener(url: str) -> None:
@@ -407,8 +482,17 @@ def parse(words: Sequence[str]) -> Args:
 if __name__ == "__main__":
     os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")
     try:
-        main(parse(sys.argv[1:]), os.environ.get("SUBWORLDS_TOKEN"))
-    except (RolloutError, ServerDidNotStart, ServerError, ConnectionError, httpx.HTTPError) as error:
+        expert_key = os.environ.pop("SUBWORLDS_EXPERT_KEY", None)
+        main(parse(sys.argv[1:]), os.environ.get("SUBWORLDS_TOKEN"), expert_key)
+    except (
+        RolloutError,
+        CurriculumLost,
+        NoSolutions,
+        ServerDidNotStart,
+        ServerError,
+        ConnectionError,
+        httpx.HTTPError,
+    ) as error:
         sys.exit(f"{type(error).__name__}: {error}")
     except torch.OutOfMemoryError as error:
         sys.exit(
