@@ -72,8 +72,13 @@ class JsonLines(TrainerCallback):
         if not state.is_world_process_zero:
             return
         entry: dict[str, Any] = {"step": state.global_step, **{name: _finite(logs[name]) for name in logs}}
-        with self._path.open("a") as file:
-            file.write(json.dumps(entry) + "\n")
+        append_line(self._path, entry)
+
+
+def append_line(path: Path, entry: dict[str, Any]) -> None:
+    """Add one entry to a JSONL file."""
+    with path.open("a") as file:
+        file.write(json.dumps(entry) + "\n")
 
 
 def _finite(figure: Any) -> Any:

@@ -24,6 +24,7 @@ import argparse
 import asyncio
 import json
 import os
+import random
 import socket
 import sys
 from collections.abc import Sequence
@@ -58,13 +59,14 @@ from subworlds.training.expert_mix import AdaptiveMix, Counselling, ExpertCallba
 from subworlds.training.experts import Expert, GoldExpert, ModelExpert
 from subworlds.training.exposure import Exposure, Shown
 from subworlds.training.limits import Limits
-from subworlds.training.measures import JsonLines
+from subworlds.training.measures import JsonLines, append_line
 from subworlds.training.processes import Processes
 from subworlds.training.raw_episodes import ShowEpisodes
 from subworlds.training.rollout import Rollout, RolloutSettings, episode_reward, no_expert
 from subworlds.training.solutions import NoSolutions, read_solutions
 from subworlds.training.tiny_model import save_tiny_model
 
+METRICS = "metrics.jsonl"
 ZERO_SHOT_EPISODES = 10
 VOCABULARY_WORLDS = 20
 
@@ -181,7 +183,12 @@ def main(args: Args, token: str | None, expert_key: str | None = None) -> None:
 async def fetch_tasks(url: str, token: str | None, args: Args) -> list[TaskCard]:
     """The tasks of the split, as the server lists them: none among them failed certification."""
     env = SubworldsEnv(url, token=token)
-    splits = await env.list_splits()
+    try:
+        splits = await env.list_splits()
+    except httpx.HTTPError as error:
+        sys.exit(
+            f"{url}: no server answers ({error}); start one with `subworlds serve`, or leave out --env-url"
+        )
     if args.split not in splits:
         sys.exit(f"--split {args.split}: there is no such split; the server has {', '.join(splits)}")
     found = await env.list_tasks(args.split)
@@ -189,6 +196,21 @@ async def fetch_tasks(url: str, token: str | None, args: Args) -> list[TaskCard]
     if not chosen:
         sys.exit(f"--scenario {' '.join(args.scenario)}: no task of split '{args.split}' is in it")
     return chosen
+
+
+def make_dataset(args: Args, tasks: Sequence[TaskCard]) -> Any:
+    """The tasks of every step, in order: all of them, shuffled by --seed, as often as is needed.
+
+    TRL reads it once from front to back, so a resumed run meets the tasks that it would have met. A
+    curriculum draws for itself.
+    """
+    if args.curriculum:
+        return task_dataset(tasks, seed=args.seed)
+    chance, needed = random.Random(args.seed), args.max_steps * args.tasks_per_step
+    order: list[TaskCard] = []
+    while len(order) < needed:
+        order += chance.sample(tasks, len(tasks))
+    return task_dataset(order[:needed], seed=args.seed)
 
 
 # ---- The model ---------------------------------------------------------------------------------------------
@@ -289,17 +311,16 @@ def make_trainer(
     counselling: Counselling | None,
 ) -> Any:
     """A GRPOTrainer whose rollouts are episodes on the servers, and whose reward is what they paid."""
-    lora = LoraConfig(r=args.lora_rank, lora_alpha=2 * args.lora_rank, target_modules="all-linear")
     options: dict[str, Any] = {
         "model": model,
         "processing_class": tokenizer,
         "reward_funcs": [episode_reward, *([counselling.reward_func()] if counselling else ())],
         "args": grpo_config(args),
-        "train_dataset": task_dataset(tasks, seed=args.seed),
+        "train_dataset": make_dataset(args, tasks),
         "rollout_func": rollout,
-        "peft_config": lora if args.lora_rank else None,
+        "peft_config": adapter(args),
         "callbacks": [
-            JsonLines(args.output_dir / "metrics.jsonl"),
+            JsonLines(args.output_dir / METRICS),
             ShowEpisodes(rollout, args.show_every),
             *([ExpertCallback(counselling, rollout)] if counselling else ()),
         ],
@@ -313,6 +334,15 @@ def make_trainer(
     return CurriculumTrainer(curriculum=curriculum, **options)
 
 
+def adapter(args: Args) -> LoraConfig | None:
+    """LoRA on every linear layer, if it was asked for."""
+    if not args.lora_rank:
+        return None
+    return LoraConfig(
+        r=args.lora_rank, lora_alpha=2 * args.lora_rank, target_modules="all-linear", task_type="CAUSAL_LM"
+    )
+
+
 def grpo_config(args: Args) -> GRPOConfig:
     """TRL's settings. A step's episodes are generated at once and learnt from in micro-batches."""
     gpu = torch.cuda.is_available()
@@ -324,6 +354,7 @@ def grpo_config(args: Args) -> GRPOConfig:
         per_device_train_batch_size=micro_batch,
         gradient_accumulation_steps=episodes_per_process(args) // micro_batch,
         num_generations=args.num_generations,
+        shuffle_dataset=False,
         max_completion_length=args.tokens,
         temperature=args.temperature,
         learning_rate=learning_rate(args),
@@ -382,7 +413,9 @@ def look_before_training(args: Args, trainer: Any, rollout: Rollout, tasks: Sequ
     if not valid:
         sys.exit(f"no zero-shot episode was valid; the first: {rollout.latest[0].broken}")
     success, reward = map(fmean, zip(*valid, strict=True))
-    trainer.log({"zero_shot/success_rate": success, "zero_shot/reward": reward})
+    if processes.is_main:
+        figures = {"step": 0, "zero_shot/success_rate": success, "zero_shot/reward": reward}
+        append_line(args.output_dir / METRICS, figures)
     if reward == 0.0:
         sys.exit(
             f"all {len(valid)} zero-shot episodes earned 0: GRPO would have nothing to prefer. Start from a "
