@@ -60,12 +60,16 @@ def lacking(mode: Mode) -> str | None:
 
 
 def play(mode: Mode, outside: Path) -> Endings:
-    """Try every attack under a mode. `outside` gets the secret that they are after."""
+    """Try every attack under a mode. `outside` gets the secret that they are after.
+
+    The player imports what lies beside it, also where PYTHONSAFEPATH forbids that to others.
+    """
     outside.mkdir(mode=0o755)
     (outside / "secret").write_text("the answer is 42")
     arguments = (str(PLAYER), json.dumps(dataclasses.asdict(mode.layers)), str(outside))
     command = _command(*arguments, ordinary=mode.as_ordinary_user)
-    ran = subprocess.run(command, stdout=subprocess.PIPE, timeout=TIMEOUT_S, check=True)
+    beside = {name: value for name, value in os.environ.items() if name != "PYTHONSAFEPATH"}
+    ran = subprocess.run(command, stdout=subprocess.PIPE, timeout=TIMEOUT_S, check=True, env=beside)
     return dict(json.loads(ran.stdout))
 
 

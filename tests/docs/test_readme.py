@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import io
 import itertools
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
@@ -71,7 +73,7 @@ def test_every_command_in_the_readme_exists_and_every_command_is_in_its_table() 
 
 
 def test_every_option_in_the_readme_exists() -> None:
-    known = set(re.findall(r"--[a-z-]+", "\n".join(commands().values())))
+    known = set(re.findall(r"--[a-z-]+", "\n".join(commands().values()))) | set(_options_of_scripts())
     assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", README)) <= known
 
 
@@ -93,6 +95,19 @@ def test_readme_names_no_machine_of_ours() -> None:
     hosts = set(re.findall(r"https?://([^/\s:\"')]+)", README))
     assert hosts <= {"127.0.0.1", "github.com"}
     assert not re.search(r"(?<![\w.])/(?:work|tmp|home|root)/", README)
+
+
+def _options_of_scripts() -> Iterator[str]:
+    """What the training scripts read from the command line: the fields of their arguments."""
+    for script in ("train_grpo", "warmup"):
+        (arguments,) = (
+            node
+            for node in ast.parse((ROOT / "training" / f"{script}.py").read_text()).body
+            if isinstance(node, ast.ClassDef) and node.name == "Args"
+        )
+        for line in arguments.body:
+            if isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name):
+                yield f"--{line.target.id.replace('_', '-')}"
 
 
 def _commands_shown() -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from itertools import chain
 
@@ -31,6 +31,8 @@ _AT_MOST = {
 }
 """The most that each may earn where it does not, by chance, do the whole task."""
 
+WORLDS = sorted(path.parent.name for path in BUILTIN_PACKS.glob("*/scenario.json"))
+
 
 @pytest.fixture(scope="module")
 def builtin_url(serve: Callable[..., AbstractContextManager[str]]) -> Iterator[str]:
@@ -43,14 +45,15 @@ def _agents(task: Task) -> list[Agent]:
     return [gold_agent(task), NoopAgent(), *adversaries(calls).values()]
 
 
-async def _play_all(url: str, tasks: list[Task]) -> list[EpisodeRecord]:
+async def _play_all(url: str, tasks: Sequence[Task]) -> list[EpisodeRecord]:
     async with SubworldsEnv(base_url=url) as env:
         return [await play_episode(env, task.id, agent) for task in tasks for agent in _agents(task)]
 
 
-@pytest.fixture(scope="module")
-def records(builtin_url: str) -> list[EpisodeRecord]:
-    tasks = list(Catalog.load([BUILTIN_PACKS]).tasks.values())
+@pytest.fixture(scope="module", params=WORLDS)
+def records(request: pytest.FixtureRequest, builtin_url: str) -> list[EpisodeRecord]:
+    """Every agent on every task of a world."""
+    tasks = Catalog.load([BUILTIN_PACKS]).tasks_of(request.param)
 
     async def play() -> list[EpisodeRecord]:
         parts = await asyncio.gather(*(_play_all(builtin_url, tasks[start::4]) for start in range(4)))

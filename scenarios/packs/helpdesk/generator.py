@@ -965,6 +965,7 @@ def any_monitor(world: World, rng: random.Random) -> Draft | None:
                 {"sql": kept, "equals": [[0]]},
                 {"sql": came, "equals": [["in_stock"]]},
             ],
+            "choices": ["hand_out_asset.asset_id"],
         },
     )
 
