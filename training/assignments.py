@@ -23,14 +23,25 @@ class Assignment:
     scenario: str
     prompt: str
     seed: int
+    level: str | None = None
+    """How hard the task says it is; None where it does not."""
+    kind: str | None = None
+    """What sort of task it is: its first tag; None where it has none."""
 
     @classmethod
     def of(cls, messages: Any) -> Assignment:
         """Read it from a prompt of `task_dataset`'s. Raises RolloutError where it is none."""
         try:
             message = messages[-1]
-            return cls(message["task"], message["scenario"], message["content"], int(message["seed"]))
-        except (KeyError, IndexError, TypeError, ValueError) as error:
+            return cls(
+                message["task"],
+                message["scenario"],
+                message["content"],
+                int(message["seed"]),
+                message.get("level"),
+                message.get("kind"),
+            )
+        except (AttributeError, KeyError, IndexError, TypeError, ValueError) as error:
             raise RolloutError(
                 "the dataset's prompts do not say which task they are; build it with task_dataset()"
             ) from error
@@ -44,13 +55,20 @@ class Assignment:
                 "task": self.task,
                 "scenario": self.scenario,
                 "seed": self.seed,
+                "level": self.level,
+                "kind": self.kind,
             }
         ]
 
 
 def prompt_of(task: TaskCard, *, seed: int = 0) -> list[dict[str, Any]]:
     """One task as a prompt for TRL, in the form that `make_rollout_func` reads."""
-    return Assignment(task.id, task.scenario, task.prompt, seed).to_messages()
+    return Assignment(task.id, task.scenario, task.prompt, seed, task.difficulty, kind_of(task)).to_messages()
+
+
+def kind_of(task: TaskCard) -> str | None:
+    """What sort of task it is: its first tag, `read` or `write` in the built-in packs."""
+    return task.tags[0] if task.tags else None
 
 
 def task_dataset(tasks: Iterable[TaskCard], *, seed: int = 0) -> Dataset:

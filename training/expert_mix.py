@@ -164,7 +164,11 @@ class Counselling:
         return Counsel(self._expert, assignment.task, assignment.prompt)
 
     def measure(self, played: Sequence[Played]) -> dict[str, float]:
-        """Figures of a batch, of its valid episodes."""
+        """Figures of a batch, of its valid episodes.
+
+        `expert/calls` are questions per episode, `expert/ask_rate` the share of episodes that asked;
+        `expert/asked`, `blind`, `recovered` and `failed` are per episode that was offered the expert.
+        """
         phase = self.mix.phase
         valid = [episode for episode in played if episode.valid]
         offered = [episode.counsel for episode in valid if episode.counsel is not None]
@@ -173,6 +177,8 @@ class Counselling:
         figures = {"expert/phase": float(list(Phase).index(phase)), "expert/ratio": self.mix.ratio}
         if valid:
             figures |= {
+                "expert/calls": sum(counsel.asked for counsel in offered) / len(valid),
+                "expert/ask_rate": len(asking) / len(valid),
                 f"expert/{phase}/reward": fmean(episode.reward or 0.0 for episode in valid),
                 f"expert/{phase}/success_rate": fmean(episode.complete for episode in valid),
                 f"expert/{phase}/format_error_rate": format_error_rate(valid),

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 from transformers import TrainerCallback
 
+from .assignments import Assignment
 from .batch import BatchSeconds
 from .played import Played
 
@@ -20,8 +21,10 @@ _COMPONENTS = ("task", "process", "format", "efficiency")
 def measure_batch(played: Sequence[Played], seconds: BatchSeconds) -> dict[str, float]:
     """Figures of one batch, of one episode at least.
 
-    Rates are over valid episodes, `env/invalid_rate` over all. Seconds are of wall time: `env/seconds` while
-    nothing went on but the worlds, `env/generation_seconds` while the model wrote.
+    Rates are over valid episodes, `env/invalid_rate` over all; format-error and timeout rates are shares of
+    calls. `env/success/LEVEL` and `env/success/kind/KIND` are there for what the batch has tasks of. Seconds
+    are of wall time: `env/seconds` while nothing went on but the worlds, `env/generation_seconds` while the
+    model wrote.
     """
     valid = [episode for episode in played if episode.valid]
     figures = {
@@ -34,16 +37,28 @@ def measure_batch(played: Sequence[Played], seconds: BatchSeconds) -> dict[str, 
     calls = sum(episode.calls for episode in valid)
     figures |= {
         "env/success_rate": fmean(episode.complete for episode in valid),
-        "env/reward": fmean(episode.reward or 0.0 for episode in valid),
+        "reward/overall": fmean(episode.reward or 0.0 for episode in valid),
         "env/format_error_rate": sum(episode.malformed for episode in valid) / max(1, calls),
         "env/timeout_rate": sum(episode.timeouts for episode in valid) / max(1, calls),
         "env/cut_rate": fmean(episode.cut is not None for episode in valid),
         "env/calls": calls / len(valid),
         "env/turns": fmean(episode.turns for episode in valid),
     }
-    for name in _COMPONENTS:
-        figures[f"env/component/{name}"] = fmean(_component(episode, name) for episode in valid)
+    figures |= {f"reward/{name}": fmean(_component(each, name) for each in valid) for name in _COMPONENTS}
+    figures |= _success_by("env/success", valid, lambda task: task.level)
+    figures |= _success_by("env/success/kind", valid, lambda task: task.kind)
     return figures
+
+
+def _success_by(
+    prefix: str, played: Sequence[Played], group_of: Callable[[Assignment], str | None]
+) -> dict[str, float]:
+    """The success rate of each group of tasks that is in the batch; tasks without a group are in none."""
+    groups: dict[str, list[bool]] = {}
+    for episode in played:
+        if (group := group_of(episode.assignment)) is not None:
+            groups.setdefault(group, []).append(episode.complete)
+    return {f"{prefix}/{group}": fmean(groups[group]) for group in sorted(groups)}
 
 
 def _component(episode: Played, name: str) -> float:

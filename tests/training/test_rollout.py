@@ -231,7 +231,7 @@ def test_an_episode_whose_verifier_breaks_is_tried_twice_and_trains_nothing(
     assert all("verifier_error" in (episode.broken or "") for episode in rollout.latest)
     (logged,) = [entry for entry in trainer.state.log_history if "env/invalid_rate" in entry]
     assert logged["env/invalid_rate"] == 1.0
-    assert "env/reward" not in logged
+    assert "reward/overall" not in logged
     assert all(torch.equal(weight, before[name]) for name, weight in trainer.model.named_parameters())
 
 

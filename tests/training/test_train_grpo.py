@@ -74,9 +74,14 @@ def test_a_run_of_the_tiny_model_is_whole(worlds: Path, tmp_path: Path) -> None:
     assert "training on 2 tasks of split 'train'" in ran.stdout
     assert ran.stdout.count("---- kiosk/") == 2
     assert [line["step"] for line in steps(tmp_path / "run")] == [1, 2]
-    assert {"reward", "env/success_rate", "env/component/task", "env/seconds"} <= steps(tmp_path / "run")[
-        0
-    ].keys()
+    logged = {
+        "reward/overall",
+        "reward/task",
+        "env/success_rate",
+        "env/success/easy",
+        "env/success/kind/read",
+    }
+    assert {*logged, "env/seconds"} <= steps(tmp_path / "run")[0].keys()
     assert list((tmp_path / "run").rglob("events.out.tfevents.*"))
     tokenizer: Any = AutoTokenizer.from_pretrained(tmp_path / "run" / "final")
     model: Any = AutoModelForCausalLM.from_pretrained(tmp_path / "run" / "final")
@@ -112,7 +117,7 @@ def test_two_processes_share_a_step(taught: Path, server_url: str, tmp_path: Pat
     assert zero_shot["zero_shot/success_rate"] > 0.0
     assert step["step"] == 1
     # Eight episodes in all, whose mean TRL takes over both processes: 2 tasks, 4 episodes each.
-    assert step["reward"] == pytest.approx(step["env/reward"], abs=1e-5)
+    assert step["reward"] == pytest.approx(step["reward/overall"], abs=1e-5)
 
 
 def test_zero_shot_success_is_on_record_before_the_first_step(taught_run: Path) -> None:

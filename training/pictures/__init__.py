@@ -1,0 +1,1 @@
+"""Pictures of what runs logged and of what evaluations found. `plots.py` is their door."""
