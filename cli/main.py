@@ -482,6 +482,62 @@ def eval_command(
 
 
 @app.command()
+def estimate(
+    model: Annotated[
+        str,
+        typer.Option(
+            "--model", metavar="NAME", help="A Qwen3, as Qwen/Qwen3-8B, or a folder with its config.json."
+        ),
+    ],
+    gpu: Annotated[
+        str | None, typer.Option(metavar="NAME", help="T4, A100-40, A100-80, H100 or H200.")
+    ] = None,
+    memory: Annotated[
+        float | None, typer.Option(min=1, metavar="GIB", help="The memory of another GPU.")
+    ] = None,
+    lora_rank: Annotated[
+        int | None, typer.Option(min=0, help="0 for all weights. Without it: what fits.")
+    ] = None,
+    load_in_4bit: Annotated[bool, typer.Option("--load-in-4bit", help="With the base in 4 bit.")] = False,
+    micro_batch: Annotated[int | None, typer.Option(min=1, help="Without it: the largest that fits.")] = None,
+    context: Annotated[
+        int | None, typer.Option(min=256, help="Tokens of the longest episode. Without it: 16384, or 8192.")
+    ] = None,
+    vllm_mode: Annotated[
+        str | None, typer.Option(metavar="MODE", help="colocate, server or off. Without it: colocate.")
+    ] = None,
+    vllm_memory: Annotated[
+        float | None, typer.Option(min=0.05, max=0.95, help="vLLM's share. Without it: what fits.")
+    ] = None,
+    tasks_per_step: Annotated[int, typer.Option(min=1, help="As in training.")] = 4,
+    num_generations: Annotated[int, typer.Option(min=2, help="As in training.")] = 8,
+    as_json: AsJson = False,
+) -> None:
+    """Work out the GPU memory that training takes, and print the train_grpo.py command that fits.
+
+    Needs no GPU, no network and no model. Exits with 1 where nothing fits.
+    """
+    from ..training.fitting import Wishes
+    from ..training.gpu_memory import Vllm
+    from .estimate import EstimateOptions
+    from .estimate import estimate as run
+
+    if vllm_mode is not None and vllm_mode not in list(Vllm):
+        raise BadInput(f"--vllm-mode {vllm_mode}: there are {', '.join(Vllm)}")
+    wishes = Wishes(
+        lora_rank,
+        load_in_4bit,
+        micro_batch,
+        context,
+        None if vllm_mode is None else Vllm(vllm_mode),
+        vllm_memory,
+        tasks_per_step,
+        num_generations,
+    )
+    run(EstimateOptions(model, gpu, memory, wishes), as_json=as_json)
+
+
+@app.command()
 def demo(allow_unconfined: AllowUnconfined = False) -> None:
     """Play a task in every built-in world with two agents: one that solves it, one that does nothing."""
     from .demo import demo as run

@@ -9,6 +9,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
+from ..scenarios.manual import AUTHORING
 from ..scenarios.native import STARTER, STARTER_NAME, is_name
 from .failure import BadInput, CommandFailed
 
@@ -20,7 +21,8 @@ subworlds check {folder:<20}  whether anything is wrong with it
 subworlds certify {folder:<18}  whether its tasks' checks can be believed
 subworlds generate {folder:<17}  more tasks, drawn by generator.py
 
-docs/authoring.md goes from here to a world of your own, step by step."""
+{authoring}
+goes from here to a world of your own, step by step."""
 
 
 def new_world(name: str, parent: Path) -> None:
@@ -43,7 +45,7 @@ def new_world(name: str, parent: Path) -> None:
             unfinished.rename(folder)
     except OSError as error:
         raise CommandFailed(f"{folder}: cannot be written: {error.strerror}") from error
-    print(_NEXT.format(folder=str(folder), name=name))
+    print(_NEXT.format(folder=str(folder), name=name, authoring=AUTHORING))
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple, TypeAlias
 
 from ..errors import Problem
+from ..manual import AUTHORING
 
 Severity: TypeAlias = Literal["error", "warning"]
 """error: a world or a task does not hold. warning: it does, and yet its author would want to know."""
@@ -20,8 +21,8 @@ class Kind(NamedTuple):
 
 
 KINDS: Mapping[str, Kind] = {
-    "unreadable": Kind("error", "Mend the file so that it can be read; docs/authoring.md shows each one."),
-    "invalid": Kind("error", "Write the field as docs/authoring.md describes it."),
+    "unreadable": Kind("error", f"Mend the file so that it can be read; {AUTHORING} shows each one."),
+    "invalid": Kind("error", f"Write the field as {AUTHORING} describes it."),
     "name-taken": Kind("error", "Rename one of the two worlds: they cannot be served together."),
     "left-out": Kind("error", "Complete the scenario's lines, or remove them: it is not served as it is."),
     "repaired": Kind(

@@ -7,16 +7,17 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ..errors import Problem
+from ..manual import SCHEMAS
 
 _FILES: Mapping[str, str] = {
     "scenario.json": "Write one JSON object with name, title, description and clock; "
-    "docs/schemas/scenario.json says what each field holds.",
+    f"{SCHEMAS / 'scenario.json'} says what each field holds.",
     "schema.sql": "Correct the SQL: statements that SQLite accepts, each ended by a semicolon.",
     "seed.sql": "Correct the SQL: INSERT statements that SQLite accepts, each ended by a semicolon; "
     "or write it anew with `subworlds generate WORLD --seed-rows`.",
     "app.py": "Correct the Python: a FastAPI app whose routes have operation_ids that are not reserved.",
     "certificate.json": "Remove it, and run `subworlds certify` again.",
-    "tasks.jsonl": "Write one JSON object a line; docs/schemas/task.json says what each field holds.",
+    "tasks.jsonl": f"Write one JSON object a line; {SCHEMAS / 'task.json'} says what each field holds.",
 }
 _FIELDS: Mapping[str, str] = {
     "name": "Give the folder and the field the same name.",

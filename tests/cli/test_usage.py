@@ -10,7 +10,7 @@ import pytest
 
 from .conftest import Command
 
-COMMANDS = ("serve", "list", "show", "run", "demo", "certify", "bench", "doctor")
+COMMANDS = ("serve", "list", "show", "run", "demo", "certify", "estimate", "bench", "doctor")
 
 
 def test_help_names_every_command(subworlds: Command) -> None:
