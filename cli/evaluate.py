@@ -86,6 +86,7 @@ def _chosen(catalog: Catalog, options: EvalOptions) -> list[TaskEntry]:
 def _play(
     worlds: Worlds, catalog: Catalog, tasks: Sequence[TaskEntry], options: EvalOptions, store: TextIO | None
 ) -> list[EpisodeRecord]:
+    cards = {task.id: _card(task) for task in tasks}
     own = nullcontext(None) if options.urls else hosted(worlds, catalog, warm=True)
     with own as url, _progress() as progress:
         bar = progress.add_task(options.player.agent, total=len(tasks) * options.attempts)
@@ -93,13 +94,13 @@ def _play(
         def on_episode(record: EpisodeRecord) -> None:
             progress.advance(bar)
             if store is not None:
-                store.write(json.dumps(record.to_json(), ensure_ascii=False) + "\n")
+                store.write(json.dumps(_stored_line(cards[record.task], record), ensure_ascii=False) + "\n")
                 store.flush()
 
         async def play() -> list[EpisodeRecord]:
             async with options.player.ready() as make_agent:
                 evaluation = Evaluation(
-                    tasks=[_card(task) for task in tasks],
+                    tasks=list(cards.values()),
                     make_agent=lambda card: make_agent(find_task(catalog, card.id)),
                     urls=options.urls or (str(url),),
                     token=options.token,
@@ -150,6 +151,11 @@ def _card(task: TaskEntry) -> TaskCard:
     )
 
 
+def _stored_line(card: TaskCard, record: EpisodeRecord) -> dict[str, Any]:
+    """The trajectory, with what its task says of itself, for whoever groups episodes (training/plots.py)."""
+    return {"level": card.difficulty, "kind": card.kind, **record.to_json()}
+
+
 def _progress() -> Progress:
     """A bar on stderr, so that stdout holds the report alone; nothing where that is no terminal."""
     return Progress(
@@ -176,6 +182,8 @@ def _print(console: Console, found: Report) -> None:
     if found.read_tokens is not None and found.written_tokens is not None:
         tokens = f"{found.written_tokens:.0f} tokens written and {found.read_tokens:.0f} read an episode"
         console.print(f"{tokens}; ended by a limit: {_kinds(found.cut)}")
+    if found.questions is not None:
+        console.print(f"{found.questions:.1f} questions to the expert an episode")
 
 
 def _kinds(counts: Mapping[str, int]) -> str:
@@ -193,5 +201,7 @@ def _lines(found: Report) -> Iterable[tuple[str, Estimate | None]]:
         yield f"  {name}", value
     for name, value in found.by_difficulty.items():
         yield f"success, {name}", value
+    for name, value in found.by_kind.items():
+        yield f"success, {name} tasks", value
     for name, value in found.by_scenario.items():
         yield f"success, {name}", value

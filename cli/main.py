@@ -165,6 +165,25 @@ ShownTools = Annotated[
         "or meta (two tools that list and call the others).",
     ),
 ]
+ExpertName = Annotated[
+    str,
+    typer.Option(
+        "--expert",
+        metavar="NAME",
+        help="Whom a model may ask, with a tool ask_expert: none; gold, which knows the tasks' solutions; or "
+        "openai:MODEL (see --expert-url). What it then earns is not its own doing alone.",
+    ),
+]
+ExpertUrl = Annotated[
+    str | None,
+    typer.Option(
+        "--expert-url",
+        metavar="URL",
+        envvar="SUBWORLDS_EXPERT_URL",
+        help="The endpoint of an openai: expert, up to /v1, apart from the agent's. Its key is read from "
+        "SUBWORLDS_EXPERT_KEY.",
+    ),
+]
 Turns = Annotated[int, typer.Option("--turns", min=1, help="Turns that a model may have in an episode.")]
 TurnTokens = Annotated[
     int | None,
@@ -425,6 +444,8 @@ def eval_command(
     turns: Turns = 12,
     turn_tokens: TurnTokens = None,
     tokens: Tokens = 4_096,
+    expert: ExpertName = "none",
+    expert_url: ExpertUrl = None,
     split: Annotated[str | None, typer.Option(help="Play this split only.")] = None,
     scenario: Annotated[str | None, typer.Option(help="Play this world only.")] = None,
     attempts: Annotated[
@@ -465,6 +486,8 @@ def eval_command(
         turn_tokens,
         tokens,
         seed,
+        expert=expert,
+        expert_url=expert_url,
     )
     options = EvalOptions(
         player=player,
@@ -734,8 +757,11 @@ def _player(
     turn_tokens: int | None,
     tokens: int,
     seed: int,
+    *,
+    expert: str = "none",
+    expert_url: str | None = None,
 ) -> Player:
-    """Who plays. The endpoint's key is taken out of the environment: no process we start inherits it.
+    """Who plays. Keys of endpoints are taken out of the environment: no process we start inherits them.
 
     Raises:
         BadInput: there is no such agent, or no such way to show tools.
@@ -744,6 +770,7 @@ def _player(
     from .players import Player
 
     keys = [os.environ.pop(name, None) for name in ("SUBWORLDS_AGENT_KEY", "OPENAI_API_KEY")]
+    expert_key = os.environ.pop("SUBWORLDS_EXPERT_KEY", None)
     if tools not in list(Exposure):
         raise BadInput(f"--tools {tools}: there are {', '.join(Exposure)}")
     key = next(filter(None, keys), None)
@@ -759,6 +786,9 @@ def _player(
         turn_tokens,
         tokens,
         seed,
+        expert,
+        expert_url or None,
+        expert_key or None,
     )
 
 

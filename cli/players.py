@@ -14,12 +14,15 @@ from ..scenarios.task import Task
 from ..training.agents import Agent
 from ..training.chat_endpoint import ChatEndpoint, EndpointSettings
 from ..training.endpoint_agent import EndpointAgent
+from ..training.experts import Counsel, GoldExpert, ModelExpert
 from ..training.exposure import Exposure
 from ..training.limits import Limits
 from .failure import BadInput
 from .scripted import SCRIPTED, needs_solution, scripted_agent
+from .solutions import solution_of
 
 _ENDPOINT, _FOLDER = "openai:", "hf:"
+NO_EXPERT, _GOLD = "none", "gold"
 _TRAIN_EXTRA = ("torch", "transformers")
 
 MakeAgent: TypeAlias = Callable[[Task | None], Agent]
@@ -47,6 +50,11 @@ class Player:
     tokens: int = 4_096
     seed: int = 0
     """Of a folder's sampling."""
+    expert: str = NO_EXPERT
+    """Whom a model may ask: nobody, `gold`, which knows the solutions, or `openai:MODEL`."""
+    expert_url: str | None = None
+    """Of the expert's own endpoint, up to `/v1`."""
+    expert_key: str | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         """Raises BadInput for what can be known to be wrong before anything is loaded."""
@@ -62,6 +70,7 @@ class Player:
                 f"there is no agent '{self.agent}'; there are {', '.join(SCRIPTED)}, {_ENDPOINT}MODEL and "
                 f"{_FOLDER}FOLDER"
             )
+        self._require_expert()
 
     @property
     def needs_solution(self) -> bool:
@@ -82,15 +91,50 @@ class Player:
         """
         if self.agent.startswith(_ENDPOINT):
             async with ChatEndpoint(self._settings()) as endpoint:
-                yield lambda _: self._endpoint_agent(endpoint)
+                yield lambda task: self._endpoint_agent(endpoint, task)
         elif self.agent.startswith(_FOLDER):
             async with self._local() as make:
                 yield make
         else:
             yield lambda task: scripted_agent(self.agent, task)
 
-    def _endpoint_agent(self, endpoint: ChatEndpoint) -> Agent:
-        return EndpointAgent(endpoint, self.exposure, Limits(turns=self.turns), most_tokens=self.turn_tokens)
+    def _endpoint_agent(self, endpoint: ChatEndpoint, task: Task | None) -> Agent:
+        return EndpointAgent(
+            endpoint,
+            self.exposure,
+            Limits(turns=self.turns),
+            most_tokens=self.turn_tokens,
+            counsel=self._counsel(task),
+        )
+
+    def _counsel(self, task: Task | None) -> Counsel | None:
+        if self.expert == NO_EXPERT or task is None:
+            return None
+        knows = self.expert == _GOLD
+        expert = GoldExpert([solution_of(task)]) if knows else ModelExpert(self._expert_settings())
+        return Counsel(expert, task.id, task.prompt)
+
+    def _require_expert(self) -> None:
+        """Raises BadInput where there is no such expert, or nobody to ask it."""
+        if self.expert == NO_EXPERT:
+            return
+        if self.agent in SCRIPTED:
+            raise BadInput(f"--expert {self.expert}: the agent '{self.agent}' is a script and asks nobody")
+        if self.expert.startswith(_ENDPOINT):
+            self._expert_settings()
+        elif self.expert != _GOLD:
+            raise BadInput(f"--expert {self.expert}: there are {_GOLD} and {_ENDPOINT}MODEL")
+
+    def _expert_settings(self) -> EndpointSettings:
+        if not self.expert_url:
+            raise BadInput(
+                f"--expert {self.expert} needs the address of its endpoint: --expert-url URL, up to /v1"
+            )
+        model = self.expert.removeprefix(_ENDPOINT)
+        try:
+            return EndpointSettings(self.expert_url, model, self.expert_key)
+        except ValueError as error:
+            raise BadInput(f"--expert {self.expert}: {error}") from error
 
     @asynccontextmanager
     async def _local(self) -> AsyncGenerator[MakeAgent]:
@@ -103,7 +147,9 @@ class Player:
         except ModelUnusable as error:
             raise BadInput(f"--agent {self.agent}: {error}") from error
         async with model:
-            yield lambda _: LocalAgent(self.agent, model, self.exposure, self._limits())
+            yield lambda task: LocalAgent(
+                self.agent, model, self.exposure, self._limits(), self._counsel(task)
+            )
 
     def _limits(self) -> Limits:
         try:

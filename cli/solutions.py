@@ -7,6 +7,8 @@ from typing import Any
 
 from ..scenarios.pack import Catalog
 from ..scenarios.task import Task
+from ..training.solutions import Solution
+from ..training.tool_calls import ToolRequest
 from ..verifiers.answer import answer_text
 from .failure import BadInput
 from .worlds import Worlds
@@ -44,3 +46,18 @@ def _to_json(catalog: Catalog, task: Task) -> dict[str, Any]:
         "calls": [{"tool": call.tool, "arguments": dict(call.arguments)} for call in task.solution or ()],
         "answer": None if task.answer is None else answer_text(task.answer),
     }
+
+
+def solution_of(task: Task) -> Solution:
+    """A task's gold solution, as an expert knows it. Raises BadInput where it has none."""
+    if task.solution is None:
+        raise BadInput(f"task '{task.id}' has no gold solution for an expert to know (AWM tasks have none)")
+    return Solution(
+        task=task.id,
+        scenario=task.scenario,
+        prompt=task.prompt,
+        difficulty=task.difficulty,
+        certified=False,
+        calls=tuple(ToolRequest(call.tool, dict(call.arguments)) for call in task.solution),
+        answer=None if task.answer is None else answer_text(task.answer),
+    )

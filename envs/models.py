@@ -231,6 +231,11 @@ class TaskCard(BaseModel):
     split: str
     tags: list[str]
 
+    @property
+    def kind(self) -> str | None:
+        """What sort of task it is: its first tag, `read` or `write` in the built-in packs."""
+        return self.tags[0] if self.tags else None
+
 
 __all__ = [
     "AnyAction",

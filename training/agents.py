@@ -59,6 +59,8 @@ class Account:
     read_tokens: int | None = 0
     """All that the model was given to read, turn by turn; None where its endpoint does not say."""
     written_tokens: int | None = 0
+    questions: int | None = None
+    """Questions that the expert answered; None where the agent was offered none."""
     cut: Cut | None = None
     """The limit that ended the episode, if one did."""
     transcript: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])

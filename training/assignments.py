@@ -63,12 +63,7 @@ class Assignment:
 
 def prompt_of(task: TaskCard, *, seed: int = 0) -> list[dict[str, Any]]:
     """One task as a prompt for TRL, in the form that `make_rollout_func` reads."""
-    return Assignment(task.id, task.scenario, task.prompt, seed, task.difficulty, kind_of(task)).to_messages()
-
-
-def kind_of(task: TaskCard) -> str | None:
-    """What sort of task it is: its first tag, `read` or `write` in the built-in packs."""
-    return task.tags[0] if task.tags else None
+    return Assignment(task.id, task.scenario, task.prompt, seed, task.difficulty, task.kind).to_messages()
 
 
 def task_dataset(tasks: Iterable[TaskCard], *, seed: int = 0) -> Dataset:

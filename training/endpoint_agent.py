@@ -8,6 +8,7 @@ from typing import Any, NoReturn, cast
 
 from .agents import AgentFailed
 from .chat_endpoint import ChatEndpoint, Completion, EndpointFailed, Fault, FunctionCall
+from .experts import Counsel
 from .exposure import Exposure
 from .limits import Limits
 from .model_agent import ModelAgent, Said
@@ -24,19 +25,21 @@ class EndpointAgent(ModelAgent):
         limits: Limits | None = None,
         *,
         most_tokens: int | None = None,
+        counsel: Counsel | None = None,
     ) -> None:
         """Args:
         endpoint: it stays open as long as the episode lasts.
         exposure: full or meta: compact has no `tools` field.
         limits: of turns, calls, seconds and output; tokens are the endpoint's business.
         most_tokens: the most it may write in a turn; None leaves that to the endpoint.
+        counsel: the expert that it may ask, if any.
 
         Raises:
             ValueError: for compact.
         """
         if exposure is Exposure.COMPACT:
             raise ValueError("an endpoint's model is shown tools by their schemas: full or meta, not compact")
-        super().__init__(f"openai:{endpoint.model}", exposure, limits or Limits())
+        super().__init__(f"openai:{endpoint.model}", exposure, limits or Limits(), counsel)
         self._endpoint = endpoint
         self._most_tokens = most_tokens
         self._messages: list[dict[str, Any]] = []

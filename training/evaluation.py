@@ -117,6 +117,8 @@ class Report:
     components: dict[str, Estimate | None]
     by_difficulty: dict[str, Estimate | None]
     """Success, by the difficulty that the task says it has."""
+    by_kind: dict[str, Estimate | None]
+    """Success, by the task's kind; tasks without one are in none."""
     by_scenario: dict[str, Estimate | None]
     errors: dict[str, int]
     """Failed tool calls, by the kind of failure; `invalid_tool_call`, where a model broke the format."""
@@ -128,6 +130,8 @@ class Report:
     """Tokens that the agent's model was given to read in an episode, turn by turn; None where unknown."""
     written_tokens: float | None
     """Tokens that it wrote in an episode; None where unknown."""
+    questions: float | None
+    """Questions per episode that the expert answered; None where there was no expert."""
     seconds: float
     """Seconds per episode, from reset to verdict."""
 
@@ -157,12 +161,17 @@ def report(tasks: Sequence[TaskCard], records: Sequence[EpisodeRecord], attempts
         reward=_mean_over(by_task, lambda record: record.reward or 0.0),
         components={name: _mean_over(by_task, partial(_component, name)) for name in names},
         by_difficulty=_success_by(counts, lambda task: cards[task].difficulty or "unknown"),
+        by_kind=_success_by(
+            {task: each for task, each in counts.items() if cards[task].kind},
+            lambda task: cards[task].kind or "",
+        ),
         by_scenario=_success_by(counts, lambda task: cards[task].scenario),
         errors=_counted(kind for record in valid for kind in _errors(record)),
         cut=_counted(record.account.cut for record in valid if record.account and record.account.cut),
         calls=fmean(len(record.steps) for record in valid) if valid else 0.0,
         read_tokens=_mean_known([account.read_tokens for account in accounts]),
         written_tokens=_mean_known([account.written_tokens for account in accounts]),
+        questions=_mean_known([account.questions for account in accounts]),
         seconds=fmean(record.seconds for record in valid) if valid else 0.0,
     )
 

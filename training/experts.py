@@ -1,4 +1,6 @@
-"""An expert that the agent may ask: a tool on the trainer's side. No world has it, no evaluation offers it.
+"""An expert that the agent may ask: a tool on the agent's side. No world has it.
+
+Training offers it to a share of the episodes, evaluation only where it is told to (`eval --expert`).
 
 Two experts stand behind one interface: a model behind an endpoint of its own, and one that knows the solution
 and sees which of its calls were made, so that an experiment runs offline and is the same twice. What they say

@@ -16,6 +16,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig
 
 from .agents import AgentFailed
 from .conversation import ChatFormat, Conversation
+from .experts import Counsel
 from .exposure import Exposure
 from .limits import Limits
 from .model_agent import ModelAgent, Said
@@ -130,9 +131,17 @@ class LocalAgent(ModelAgent):
     """Plays one episode."""
 
     def __init__(
-        self, name: str, model: LocalModel, exposure: Exposure = Exposure.FULL, limits: Limits | None = None
+        self,
+        name: str,
+        model: LocalModel,
+        exposure: Exposure = Exposure.FULL,
+        limits: Limits | None = None,
+        counsel: Counsel | None = None,
     ) -> None:
-        super().__init__(name, exposure, limits or Limits())
+        """Args:
+        counsel: the expert that it may ask, if any.
+        """
+        super().__init__(name, exposure, limits or Limits(), counsel)
         self._model = model
         self._conversation = Conversation([])
 

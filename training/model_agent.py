@@ -11,9 +11,11 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from ..envs.models import MAX_ANSWER, CallTool, CallToolObservation, Done, Tool
-from .agents import Account, Move
+from .agents import Account, AgentFailed, Move
+from .experts import ASK_EXPERT, Counsel
 from .exposure import Exposure, Listing, Shown
 from .limits import Cut, Limits
 from .telling import shortened, told
@@ -32,15 +34,21 @@ class Said:
 class ModelAgent(ABC):
     """Plays one episode with a model."""
 
-    def __init__(self, name: str, exposure: Exposure, limits: Limits) -> None:
+    def __init__(self, name: str, exposure: Exposure, limits: Limits, counsel: Counsel | None = None) -> None:
+        """Args:
+        counsel: the expert that it may ask; see experts.py.
+        """
         self._name = name
+        self._counsel = counsel
         self._exposure = exposure
         self._limits = limits
-        self._account = Account()
+        self._account = Account(questions=None if counsel is None else 0)
         self._requests: deque[Request] = deque()
         """Of the turn under way, those that nobody answered yet."""
         self._results: list[str] = []
         """What those before them answered."""
+        self._called: ToolRequest | None = None
+        """What the world was asked last."""
         self._began = time.perf_counter()
 
     @property
@@ -54,8 +62,8 @@ class ModelAgent(ABC):
         return self._account
 
     async def begin(self, prompt: str, tools: Sequence[Tool]) -> Move:
-        """The first move."""
-        shown = Shown(self._exposure, tuple(tools))
+        """The first move. Raises AgentFailed where the world has a tool called ask_expert itself."""
+        shown = Shown(self._exposure, self._with_expert(tuple(tools)))
         self._shown = shown
         messages = [{"role": "system", "content": shown.system}, {"role": "user", "content": prompt}]
         self._account.transcript += messages
@@ -65,8 +73,19 @@ class ModelAgent(ABC):
 
     async def go_on(self, seen: CallToolObservation) -> Move:
         """The next move."""
-        self._results.append(told(seen, self._limits.output_characters))
+        answer = told(seen, self._limits.output_characters)
+        self._results.append(answer)
+        if self._counsel is not None and self._called is not None:
+            self._counsel.note(self._called, answer, succeeded=seen.error is None)
         return await self._decide()
+
+    def _with_expert(self, tools: tuple[Tool, ...]) -> tuple[Tool, ...]:
+        if self._counsel is None:
+            return tools
+        if any(tool.name == ASK_EXPERT.name for tool in tools):
+            raise AgentFailed("expert_hidden", f"the world has a tool {ASK_EXPERT.name} itself")
+        self._counsel.tools = tools
+        return (*tools, ASK_EXPERT)
 
     @abstractmethod
     def _open(self, messages: Sequence[dict[str, str]]) -> None:
@@ -82,7 +101,7 @@ class ModelAgent(ABC):
 
     async def _decide(self) -> Move:
         while True:
-            call = self._next_call()
+            call = await self._next_call()
             if call is not None:
                 return call
             if self._account.turns and (cut := self._told()) is not None:
@@ -97,19 +116,29 @@ class ModelAgent(ABC):
                 return self._done(None, Cut.CALLS)
             self._requests.extend(said.turn.requests)
 
-    def _next_call(self) -> CallTool | None:
+    async def _next_call(self) -> CallTool | None:
         """The next request that is for the world; those before it are answered here."""
         while self._requests:
             self._account.calls += 1
             match self._shown.resolve(self._requests.popleft()):
-                case ToolRequest(name, arguments):
+                case ToolRequest(ASK_EXPERT.name, arguments) if self._counsel is not None:
+                    self._results.append(await self._ask(self._counsel, arguments))
+                case ToolRequest(name, arguments) as request:
+                    self._called = request
                     return CallTool(tool_name=name, arguments=arguments)
                 case Listing(text):
                     self._results.append(text)
                 case Malformed() as mistake:
                     self._account.malformed += 1
+                    if self._counsel is not None:
+                        self._counsel.note_malformed()
                     self._results.append(shortened(f"error: {mistake}", self._limits.output_characters))
         return None
+
+    async def _ask(self, counsel: Counsel, arguments: dict[str, Any]) -> str:
+        advice = await counsel.ask(arguments)
+        self._account.questions = counsel.asked
+        return shortened(advice, self._limits.output_characters)
 
     def _told(self) -> Cut | None:
         """Let the model hear what its requests answered; or why it may not go on."""

@@ -10,14 +10,15 @@ import pytest
 
 from subworlds.training.tiny_model import save_tiny_model
 
-from ..training.shopkeeper import shopkeeper
+from ..training.shopkeeper import answers, obedient, shopkeeper
 from ..verifiers.judge_server import Reply, judge_server
 from .conftest import Command
 
 
 @pytest.fixture(autouse=True)
 def no_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY", "SUBWORLDS_AGENT_URL", "SUBWORLDS_AGENT_KEY"):
+    agent = ("OPENAI_BASE_URL", "OPENAI_API_KEY", "SUBWORLDS_AGENT_URL", "SUBWORLDS_AGENT_KEY")
+    for name in (*agent, "SUBWORLDS_EXPERT_URL", "SUBWORLDS_EXPERT_KEY"):
         monkeypatch.delenv(name, raising=False)
 
 
@@ -100,6 +101,46 @@ def test_run_plays_one_episode_with_a_model(subworlds: Command, worlds: Path, se
     assert "1.00 complete" in ran.out
 
 
+def test_model_may_ask_the_gold_expert(
+    subworlds: Command, worlds: Path, server_url: str, tmp_path: Path
+) -> None:
+    """It does what it is told, and knows nothing itself."""
+    out = tmp_path / "episodes.jsonl"
+    with judge_server(answering=obedient) as server:
+        command = ("eval", "--agent", "openai:child", "--agent-url", server.url, "--split", "train")
+        where = ("--url", server_url, "--pack", worlds)
+        ran = subworlds(*command, "--expert", "gold", "--out", out, "--json", *where)
+        alone = subworlds(*command, *where)
+        page = subworlds(*command, "--expert", "gold", *where)
+    assert (ran.status, ran.json["success"]["value"], ran.json["invalid"]) == (0, 1.0, 0)
+    assert ran.json["questions"] == 2.5  # two calls and an end, a call and an answer
+    assert ran.json["by_kind"].keys() == {"read", "write"}
+    stored = [json.loads(line) for line in out.read_text().splitlines()]
+    assert {(each["level"], each["kind"]) for each in stored} == {("easy", "write"), ("easy", "read")}
+    assert all("ask_expert" not in [step["tool"] for step in each["steps"]] for each in stored)
+    assert "2.5 questions to the expert an episode" in page.out
+    assert "questions to the expert" not in alone.out
+    assert "success, read tasks" in alone.out
+
+
+def test_agent_and_expert_have_endpoints_and_keys_of_their_own(
+    subworlds: Command, worlds: Path, server_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-agent")
+    monkeypatch.setenv("SUBWORLDS_EXPERT_KEY", "sk-expert")
+    with (
+        judge_server(answering=obedient) as agent,
+        judge_server(answering=lambda _: answers("Done.")) as expert,
+    ):
+        ran = subworlds(
+            *("eval", "--agent", "openai:child", "--agent-url", agent.url, "--split", "train", "--json"),
+            *("--expert", "openai:sage", "--expert-url", expert.url, "--url", server_url, "--pack", worlds),
+        )
+    assert (ran.status, ran.json["questions"], ran.json["invalid"]) == (0, 1.0, 0)
+    assert (set(agent.keys), set(expert.keys)) == ({"Bearer sk-agent"}, {"Bearer sk-expert"})
+    assert {request["model"] for request in expert.requests} == {"sage"}
+
+
 def test_what_a_model_lacks_is_bad_input(subworlds: Command, worlds: Path, tmp_path: Path) -> None:
     for wrong, said in (
         (("openai:keeper",), "needs the address of an endpoint"),
@@ -108,6 +149,12 @@ def test_what_a_model_lacks_is_bad_input(subworlds: Command, worlds: Path, tmp_p
         (("openai:keeper", "--agent-url", "http://x/v1", "--tools", "compact"), "full or meta"),
         (("gold", "--tools", "some"), "there are full, compact, meta"),
         ((f"hf:{tmp_path / 'none'}",), "is not a folder"),
+        (("gold", "--expert", "gold"), "is a script and asks nobody"),
+        (
+            ("openai:keeper", "--agent-url", "http://x/v1", "--expert", "oracle"),
+            "there are gold and openai:MODEL",
+        ),
+        (("openai:keeper", "--agent-url", "http://x/v1", "--expert", "openai:x"), "--expert-url URL"),
         ((f"hf:{tmp_path}",), "cannot be loaded"),
         ((f"hf:{tmp_path}", "--turn-tokens", "9000"), "does not fit"),
         (("gpt",), "there is no agent 'gpt'; there are gold"),

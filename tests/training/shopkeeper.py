@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from ..verifiers.judge_server import Reply
@@ -54,3 +55,17 @@ def shopkeeper(body: dict[str, Any]) -> Reply:
     if "apples" in prompt:
         return calls(SELL) if len(results) == 1 else answers("Done.")
     return answers("70")
+
+
+def obedient(body: dict[str, Any]) -> Reply:
+    """Asks the expert before every move, if there is one, and does what it says."""
+    tools = [tool["function"]["name"] for tool in body["tools"]]
+    last, before = body["messages"][-1], body["messages"][-2]
+    asked = last["role"] == "tool" and before["tool_calls"][0]["function"]["name"] == "ask_expert"
+    if "ask_expert" not in tools:
+        return answers("I do not know.")
+    if not asked:
+        return calls(("ask_expert", {"question": "What now?"}))
+    if told := re.fullmatch(r"Call (\w+) with (.*)\.", last["content"]):
+        return calls((told[1], json.loads(told[2])))
+    return answers(last["content"].rpartition("Answer: ")[2])
