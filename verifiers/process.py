@@ -60,8 +60,17 @@ def run(_: Message, descriptors: list[int]) -> None:
     silence_standard_streams()
     with socket.socket(fileno=descriptors[0]) as channel:
         job = json.loads(read_request(channel))
-        answer = _judge(job)
+        try:
+            answer = _judge(job)
+        except Exception as error:
+            answer = {"error": f"the verifier's process failed: {_kind_of(error)}"}
         channel.sendall(json.dumps(answer).encode())
+
+
+def _kind_of(error: Exception) -> str:
+    """What failed, without the text of an error, which may quote what no agent should read."""
+    reason = error.strerror if isinstance(error, OSError) else None
+    return f"{type(error).__name__} ({reason})" if reason else type(error).__name__
 
 
 def _judge(job: dict[str, Any]) -> dict[str, Any]:

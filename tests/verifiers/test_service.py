@@ -24,7 +24,7 @@ from subworlds.scenarios.task import (
     ToolCall,
 )
 from subworlds.verifiers import service
-from subworlds.verifiers.service import Verification
+from subworlds.verifiers.service import Verification, VerifierFailed
 
 from .kiosk import LIMITS, SELL_PEAR, Kiosk, a_run, all_gone, descriptors, runs
 
@@ -245,6 +245,12 @@ async def test_a_killed_run_is_a_verifier_error_and_the_next_one_works(kiosk: Ki
     )
     await all_gone(kiosk.verification)
     assert (await kiosk.judge(BY_SQL)).outcome == "complete"
+
+
+async def test_a_run_that_fails_says_what_failed(kiosk: Kiosk) -> None:
+    nowhere = kiosk.initial.with_name("missing") / "final.db"
+    with pytest.raises(VerifierFailed, match=r"the verifier's process failed: \w+Error \(.+\)"):
+        await kiosk.verification.examine({"kind": "seal", "final": str(nowhere)})
 
 
 async def test_a_killed_author_is_a_verifier_error(kiosk: Kiosk) -> None:
