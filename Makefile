@@ -1,6 +1,7 @@
 # Everything runs in .venv, which `make setup` builds from constraints.txt.
 SHELL := /bin/bash
 PYTHON ?= python3
+WORKERS ?= $(shell nproc | awk '{ print ($$1 > 8) ? 8 : $$1 }')
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
@@ -27,7 +28,7 @@ demo: $(INSTALLED)
 	@$(BIN)/subworlds demo
 
 test: setup
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile
 
 check: setup
 	$(BIN)/ruff format --check .
