@@ -9,7 +9,7 @@ INSTALLED_TEST := $(VENV)/.installed-test
 export PYTHONSAFEPATH := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: setup demo test check format manifest schemas bench clean
+.PHONY: setup demo test check format manifest schemas bench train-proof clean
 
 setup: $(INSTALLED_TEST)
 
@@ -48,6 +48,10 @@ schemas: $(INSTALLED)
 
 bench: $(INSTALLED)
 	@$(BIN)/subworlds bench
+
+# About an hour on two cores; goes on where it was stopped. ARGS: see `python -m subworlds.training.proof --help`.
+train-proof: $(INSTALLED_TEST)
+	$(BIN)/python -m subworlds.training.proof $(ARGS)
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache

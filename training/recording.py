@@ -1,7 +1,6 @@
 """Demonstrations played on a real server, and so made conversations: token for token what training sees.
 
-Only what the verdict bears out is kept: a whole demonstration must complete its task, one that stops early
-must not.
+Only what the verdict bears out is kept: a demonstration completes its task if it was meant to, and only then.
 """
 
 from __future__ import annotations
@@ -17,7 +16,8 @@ from ..envs.client import SubworldsEnv
 from ..envs.models import Tool
 from .assignments import Assignment, RolloutError
 from .conversation import ChatFormat
-from .demonstrations import MISTAKES, Habit, Mix, ScriptedTurn, demonstrate
+from .demonstrations import FAULTS, MISTAKES, Habit, Mix, ScriptedTurn, demonstrate
+from .experts import Counsel, GoldExpert
 from .exposure import Exposure
 from .generation import Written
 from .limits import Limits
@@ -98,7 +98,8 @@ async def record(
         RolloutError: a server does not know a task.
         ConnectionError: no server can be reached.
     """
-    recorder = _Recorder(recording, tools, ChatFormat(tokenizer, {"enable_thinking": False}), tokenizer)
+    chat = ChatFormat(tokenizer, {"enable_thinking": False})
+    recorder = _Recorder(recording, tools, chat, tokenizer, GoldExpert(solutions))
     waiting = [(solution, copy) for copy in range(recording.copies) for solution in solutions]
     found: list[Example | str] = [""] * len(waiting)
     places = iter(range(len(waiting)))
@@ -126,12 +127,18 @@ async def _seats(recording: Recording) -> AsyncGenerator[Seats]:
 
 class _Recorder:
     def __init__(
-        self, recording: Recording, tools: dict[str, list[Tool]], chat: ChatFormat, tokenizer: Any
+        self,
+        recording: Recording,
+        tools: dict[str, list[Tool]],
+        chat: ChatFormat,
+        tokenizer: Any,
+        expert: GoldExpert,
     ) -> None:
         self._recording = recording
         self._tools = tools
         self._chat = chat
         self._tokenizer = tokenizer
+        self._expert = expert
 
     async def play(self, seats: Seats, seat: int, solution: Solution, copy: int) -> Example | str:
         """One demonstration; or why it is left out."""
@@ -139,17 +146,17 @@ class _Recorder:
         chance = random.Random(f"{recording.seed}/{copy}/{solution.task}")
         script = demonstrate(solution, tools, recording.exposure, recording.mix, chance)
         assignment = Assignment(solution.task, solution.scenario, solution.prompt, recording.seed)
-        episode = Played(seat, assignment, recording.limits, seats.start(seat, assignment))
+        asks = any(turn.habit is Habit.ASKS for turn in script)
+        counsel = Counsel(self._expert, solution.task, solution.prompt) if asks else None
+        episode = Played(seat, assignment, recording.limits, seats.start(seat, assignment), counsel)
         await episode.reset
         episode.open(self._chat, tuple(tools), recording.exposure)
         example = await self._play_turns(episode, seats, solution, script)
-        unfinished = any(turn.habit is Habit.STOPS_EARLY for turn in script)
+        faulty = any(turn.habit in FAULTS for turn in script)
         if episode.broken or episode.cut or episode.live:
             return f"{solution.task}: {episode.broken or f'over the limit of {episode.cut}'}"
-        if episode.complete == unfinished:
-            return (
-                f"{solution.task}: {'completes all the same' if unfinished else 'does not complete its task'}"
-            )
+        if episode.complete == faulty:
+            return f"{solution.task}: {'completes all the same' if faulty else 'does not complete its task'}"
         return example
 
     async def _play_turns(

@@ -39,20 +39,25 @@ CHAT_TEMPLATE = """\
 """Qwen's chat format, less what only large models need."""
 
 
-def tiny_tokenizer(texts: Iterable[str], words: Iterable[str] = ()) -> PreTrainedTokenizerFast:
+def tiny_tokenizer(
+    texts: Iterable[str], words: Iterable[str] = (), *, longest: int | None = None
+) -> PreTrainedTokenizerFast:
     """A byte-level BPE tokenizer trained on `texts`.
 
     Args:
         words: texts that are one token each (record ids, tags).
+        longest: let tokens run across words and signs, up to so many characters: fewer tokens for texts that
+            come again and again. Without it a token is a part of one word.
     """
     tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True)
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=longest is None)
     tokenizer.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
         vocab_size=_VOCABULARY,
         special_tokens=_SPECIAL,
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
+        max_token_length=longest,
     )
     tokenizer.train_from_iterator(texts, trainer)
     fast = cast("Any", PreTrainedTokenizerFast)(
@@ -65,15 +70,39 @@ def tiny_tokenizer(texts: Iterable[str], words: Iterable[str] = ()) -> PreTraine
     return cast("PreTrainedTokenizerFast", fast)
 
 
-def save_tiny_model(folder: Path, texts: Iterable[str], *, seed: int = 0) -> None:
-    """Put a new one with its tokenizer into `folder`, to be loaded as any other model is."""
-    tokenizer: Any = tiny_tokenizer(texts)
+def save_tiny_model(
+    folder: Path,
+    texts: Iterable[str],
+    words: Iterable[str] = (),
+    *,
+    longest: int | None = None,
+    spread: tuple[float, float] = (0.02, 0.02),
+    seed: int = 0,
+) -> None:
+    """Put a new one with its tokenizer into `folder`, to be loaded as any other model is.
+
+    Args:
+        texts, words, longest: see `tiny_tokenizer`.
+        spread: see `tiny_model`.
+    """
+    tokenizer: Any = tiny_tokenizer(texts, words, longest=longest)
     tokenizer.save_pretrained(folder)
-    cast("Any", tiny_model(tokenizer, seed=seed)).save_pretrained(folder)
+    cast("Any", tiny_model(tokenizer, spread=spread, seed=seed)).save_pretrained(folder)
 
 
-def tiny_model(tokenizer: Any, *, seed: int = 0, hidden: int = 128, layers: int = 4) -> Qwen3ForCausalLM:
-    """A Qwen3 of well under a million parameters, randomly initialised from `seed`."""
+def tiny_model(
+    tokenizer: Any,
+    *,
+    seed: int = 0,
+    hidden: int = 128,
+    layers: int = 4,
+    spread: tuple[float, float] = (0.02, 0.02),
+) -> Qwen3ForCausalLM:
+    """A Qwen3 of well under a million parameters, randomly initialised from `seed`.
+
+    Args:
+        spread: standard deviations of its first weights, and of its first embeddings.
+    """
     config = Qwen3Config(
         vocab_size=len(tokenizer),
         hidden_size=hidden,
@@ -84,10 +113,13 @@ def tiny_model(tokenizer: Any, *, seed: int = 0, hidden: int = 128, layers: int 
         head_dim=32,
         max_position_embeddings=32_768,
         tie_word_embeddings=True,
+        initializer_range=spread[0],
         eos_token_id=tokenizer.eos_token_id,
         pad_token_id=tokenizer.pad_token_id,
         bos_token_id=None,
     )
     with torch.random.fork_rng():  # pyright: ignore[reportUnknownMemberType]
         torch.manual_seed(seed)  # pyright: ignore[reportUnknownMemberType]
-        return Qwen3ForCausalLM(config)
+        model = Qwen3ForCausalLM(config)
+        torch.nn.init.normal_(cast("Any", model).get_input_embeddings().weight, std=spread[1])
+    return model

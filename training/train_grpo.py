@@ -60,9 +60,10 @@ from subworlds.training.experts import Expert, GoldExpert, ModelExpert
 from subworlds.training.exposure import Exposure, Shown
 from subworlds.training.limits import Limits
 from subworlds.training.measures import JsonLines, append_line
+from subworlds.training.payment import Payment, reward_func
 from subworlds.training.processes import Processes
 from subworlds.training.raw_episodes import ShowEpisodes
-from subworlds.training.rollout import Rollout, RolloutSettings, episode_reward, no_expert
+from subworlds.training.rollout import Rollout, RolloutSettings, no_expert
 from subworlds.training.solutions import NoSolutions, read_solutions
 from subworlds.training.tiny_model import save_tiny_model
 
@@ -113,6 +114,12 @@ class Args:
         "The share of episodes that may ask: 'adaptive' (many, half, few, as calls break the format less "
         "often), or a number between 0 and 1.",
         "adaptive",
+    )
+
+    reward: Payment = _said(
+        "What an episode is paid: 'rubric' (success first, then how it came about), 'success' (1 or 0), or "
+        "'shuffled' (another episode's success: a control, which must learn nothing).",
+        Payment.RUBRIC,
     )
 
     tasks_per_step: int = _said("Tasks in one step.", 4)
@@ -314,7 +321,10 @@ def make_trainer(
     options: dict[str, Any] = {
         "model": model,
         "processing_class": tokenizer,
-        "reward_funcs": [episode_reward, *([counselling.reward_func()] if counselling else ())],
+        "reward_funcs": [
+            reward_func(Payment(args.reward), seed=args.seed),
+            *([counselling.reward_func()] if counselling else ()),
+        ],
         "args": grpo_config(args),
         "train_dataset": make_dataset(args, tasks),
         "rollout_func": rollout,

@@ -87,6 +87,16 @@ class Args:
         "to study what GRPO mends.",
         0.0,
     )
+    slips: float = _said(
+        "Share of demonstrations that leave a call out, or give it another row's number, and go on. For the "
+        "same.",
+        0.0,
+    )
+    asks: float = _said(
+        "Share of demonstrations that ask the gold expert, and do as it says: for a model that train_grpo.py "
+        "will offer one (--expert).",
+        0.0,
+    )
     learn_mistakes: bool = _said("Count the mistakes in the loss, too, not only what puts them right.", False)
     tools: Exposure = _said(
         "How tools are shown: 'full' schemas, 'compact' (a line each), or 'meta' (two tools that list and "
@@ -102,6 +112,9 @@ class Args:
     micro_batch: int = _said("Demonstrations in one pass; fewer need less memory.", 1)
     learning_rate: float | None = _said("Without it: 1e-5, with LoRA 2e-4, for 'tiny' 3e-3.")
     lora_rank: int = _said("Train a LoRA adapter of this rank, merged in the end; 0 trains all weights.", 0)
+    cpu_bf16: bool = _said(
+        "Compute in bfloat16 on a CPU, too: twice as fast on one with AVX512-BF16, slower on others.", False
+    )
     seed: int = _said("Of weights, mistakes, the order of demonstrations, and every world.", 0)
 
 
@@ -158,7 +171,7 @@ def recording(args: Args, urls: Sequence[str], token: str | None) -> Recording:
             tokens=args.tokens,
             context=args.context,
         ),
-        mix=Mix(args.mistakes, args.reads, args.unfinished),
+        mix=Mix(args.mistakes, args.reads, args.unfinished, args.slips, args.asks),
         copies=args.copies,
         learn_mistakes=args.learn_mistakes,
         seed=args.seed,
@@ -263,7 +276,7 @@ def sft_config(args: Args) -> SFTConfig:
         warmup_steps=args.max_steps // 20,
         max_length=None,
         use_cpu=not gpu,
-        bf16=bf16,
+        bf16=bf16 if gpu else args.cpu_bf16,
         fp16=gpu and not bf16,
         gradient_checkpointing=gpu,
         logging_steps=max(1, args.max_steps // 50),
@@ -290,8 +303,11 @@ def check(args: Args) -> None:
             Processes.current().count > 1
         ),
         "--split test: the test split is for evaluation only; learn from another": args.split == "test",
-        "--mistakes, --reads and --unfinished are shares, between 0 and 1": not all(
-            0 <= share <= 1 for share in (args.mistakes, args.reads, args.unfinished)
+        "--mistakes, --reads, --unfinished, --slips and --asks are shares, between 0 and 1": not all(
+            0 <= share <= 1 for share in (args.mistakes, args.reads, args.unfinished, args.slips, args.asks)
+        ),
+        "--unfinished, --slips and --asks are more than 1 together": (
+            args.unfinished + args.slips + args.asks > 1
         ),
         "--copies, --batch and --micro-batch must be 1 at least": (
             min(args.copies, args.batch, args.micro_batch) < 1

@@ -18,7 +18,7 @@ from subworlds.envs import SubworldsEnv, Tool
 from subworlds.training import play_episode, warmup
 from subworlds.training.assignments import Assignment
 from subworlds.training.conversation import ChatFormat
-from subworlds.training.demonstrations import Habit, Mix, demonstrate
+from subworlds.training.demonstrations import MISTAKES, Habit, Mix, demonstrate
 from subworlds.training.exposure import Exposure, Shown
 from subworlds.training.limits import Limits
 from subworlds.training.local_agent import LocalAgent, LocalModel
@@ -92,9 +92,30 @@ def test_every_mistake_is_put_right_at_once(kiosk_tools: tuple[Tool, ...]) -> No
                 case _:
                     continue
             assert following.habit is None
-    assert set(seen) == {None, *Habit} - {Habit.STOPS_EARLY}
+    assert set(seen) == {None, Habit.UNNEEDED_READ, *MISTAKES}
     same = [demonstrate(SOLUTIONS[0], kiosk_tools, Exposure.FULL, SPOILT, random.Random(7)) for _ in range(2)]
     assert same[0] == same[1]
+
+
+async def test_demonstration_that_asks_does_as_the_expert_says(
+    server_url: str, kiosk_tools: tuple[Tool, ...], tokenizer: Any
+) -> None:
+    found = await recorded(server_url, kiosk_tools, tokenizer, mix=Mix(0, 0, asks=1.0))
+    assert (len(found.examples), found.left_out) == (8, [])
+    for example in found.examples:
+        assert example.complete
+        assert "ask_expert(" in tokenizer.decode(example.input_ids)
+        advised = [
+            (told["content"], following["content"])
+            for asked, told, following in zip(
+                example.messages, example.messages[1:], example.messages[2:], strict=False
+            )
+            if asked.get("habit") == Habit.ASKS
+        ]
+        assert advised
+        for advice, following in advised:
+            (request,) = read_turn(following).requests
+            assert f"Call {request.name} with {json.dumps(request.arguments)}." in advice
 
 
 async def test_labels_are_the_models_tokens_less_its_mistakes(
@@ -193,6 +214,7 @@ async def test_model_that_was_warmed_up_plays(server_url: str, worlds: Path, tmp
     [
         (["--split", "test"], "for evaluation only"),
         (["--mistakes", "1.5"], "are shares"),
+        (["--unfinished", "0.6", "--slips", "0.6"], "more than 1 together"),
         (["--copies", "0"], "1 at least"),
         (["--batch", "3", "--micro-batch", "2"], "must be a multiple"),
         (["--scenario", "nope"], "none fits"),

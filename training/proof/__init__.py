@@ -1,0 +1,1 @@
+"""The proof of learning: see __main__.py."""
