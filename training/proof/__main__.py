@@ -16,8 +16,8 @@ which leaves its output in --output-dir:
     before.jsonl       what it does on the test split
     runs/ARM/SEED/     what each run logged, and after.jsonl: what its model does on the test split (runs.py)
 
-and then writes figures and a summary into --results (summary.py). Nothing was chosen by looking at the test
-split: what was tried, and by which figures it was chosen, is in training/results/README.md.
+and then writes figures and a summary into --results (summary.py). Settings are chosen by what the validation
+split shows, never by the test split.
 """
 
 from __future__ import annotations
@@ -109,10 +109,10 @@ def prove(settings: ProofSettings, folder: Path, results: Path, *, at_once: int)
             cores.submit(stage, folder / "validation.jsonl", play("validation", settings.attempts)),
             cores.submit(stage, folder / "before.jsonl", play("test", 1)),
         ]
-        for arm in settings.arms:
-            for seed in arm.seeds:
-                after = folder / "runs" / arm.name / str(seed) / "after.jsonl"
-                waiting.append(cores.submit(stage, after, train(arm, seed)))
+        chosen = [(seed, arm) for arm in settings.arms for seed in arm.seeds]
+        for seed, arm in sorted(chosen, key=lambda each: each[0]):
+            after = folder / "runs" / arm.name / str(seed) / "after.jsonl"
+            waiting.append(cores.submit(stage, after, train(arm, seed)))
         for each in waiting:
             each.result()
     publish(folder, results, settings.arms)

@@ -43,11 +43,11 @@ ARMS = (
 class TrainingSettings:
     """What all runs have in common."""
 
-    steps: int = 12
+    steps: int = 30
     tasks: int = 12
     generations: int = 8
     rate: float = 3e-4
-    save_steps: int = 6
+    save_steps: int = 5
 
 
 def common_words(tier: Path, model: Path) -> list[str]:

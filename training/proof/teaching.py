@@ -76,7 +76,7 @@ class TeachingSettings:
     copies: int = 1
     """Demonstrations of each task."""
     copying: CopySettings = field(default_factory=CopySettings)
-    steps: int = 550
+    steps: int = 1_300
     batch: int = 16
     rate: float = 3e-3
     rehearsed: float = 0.25
