@@ -6,10 +6,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 INSTALLED_TEST := $(VENV)/.installed-test
+VENV_VLLM := .venv-vllm
+BIN_VLLM := $(VENV_VLLM)/bin
+INSTALLED_VLLM := $(VENV_VLLM)/.installed
 export PYTHONSAFEPATH := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: setup demo test check format manifest schemas bench train-proof clean
+.PHONY: setup demo test test-vllm check format manifest schemas bench train-proof clean
 
 setup: $(INSTALLED_TEST)
 
@@ -29,6 +32,17 @@ demo: $(INSTALLED)
 
 test: setup
 	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile
+
+# Real vLLM, its CPU build, in an environment of its own (about 3 GB).
+test-vllm: $(INSTALLED_VLLM)
+	OMP_NUM_THREADS=1 $(BIN_VLLM)/python -m pytest tests/vllm
+
+$(INSTALLED_VLLM): pyproject.toml constraints.txt tests/vllm/requirements.txt tests/vllm/cpu_plugin/pyproject.toml
+	$(PYTHON) -m venv $(VENV_VLLM)
+	$(BIN_VLLM)/python -m pip install --quiet --constraint constraints.txt --editable '.[train,test]'
+	$(BIN_VLLM)/python -m pip install --quiet --no-deps --requirement tests/vllm/requirements.txt
+	$(BIN_VLLM)/python -m pip install --quiet --no-deps --no-build-isolation --editable tests/vllm/cpu_plugin
+	@touch $@
 
 check: setup
 	$(BIN)/ruff format --check .
@@ -54,4 +68,4 @@ train-proof: $(INSTALLED_TEST)
 	$(BIN)/python -m subworlds.training.proof $(ARGS)
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(VENV_VLLM) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache

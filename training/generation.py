@@ -16,6 +16,8 @@ import torch
 from transformers import LogitsProcessor, LogitsProcessorList
 from trl.models import utils as trl_models
 
+from .processes import Processes
+
 _unwrapped: Any = getattr(trl_models, "unwrap_model_for_generation")  # noqa: B009 - it is half typed
 
 
@@ -43,14 +45,26 @@ def generate(trainer: Any, contexts: Sequence[list[int]], most_tokens: int) -> l
 
 
 def _by_vllm(trainer: Any, contexts: Sequence[list[int]], most_tokens: int) -> list[Written]:
+    asked = _as_many_as_others(trainer, contexts)
     with _limited(trainer.vllm_generation, most_tokens):
         _, written, logprobs, _ = trainer.vllm_generation.generate(
-            prompts=list(contexts), images=None, num_generations=1
+            prompts=asked, images=None, num_generations=1
         )
     return [
         Written(list(ids), [float("nan") if first[0] is None else first[0] for first in of_token])
         for ids, of_token in zip(written, logprobs, strict=True)
-    ]
+    ][: len(contexts)]
+
+
+def _as_many_as_others(trainer: Any, contexts: Sequence[list[int]]) -> list[list[int]]:
+    """`contexts`, filled up with what nobody will read to as many as other processes have.
+
+    TRL sends all processes' contexts to a vLLM server together, and takes it that each process has as many.
+    """
+    if trainer.vllm_mode != "server" or trainer.accelerator.num_processes == 1:
+        return list(contexts)
+    most = max(Processes.current().gather([len(contexts)]))
+    return [*contexts, *[contexts[0][:1]] * (most - len(contexts))]
 
 
 @contextmanager

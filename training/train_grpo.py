@@ -10,7 +10,8 @@ The third needs no GPU and downloads nothing: everything in it is real but the m
 This page reads from top to bottom as a run goes: what may be said on the command line; the run; its tasks;
 its model; the trainer, whose rollout function plays all episodes of a batch together on the server; and a
 look at ten episodes before the first step, since GRPO learns nothing where every episode earns the same. A
-run leaves metrics.jsonl, checkpoints and, in final/, the model or its adapter.
+run leaves metrics.jsonl, checkpoints and, in final/, the model or its adapter (with --save-merged also the
+two as one model in 16 bit, in merged/).
 
 How a verdict becomes an advantage: the server verifies the final database and pays a reward in [0, 1]; an
 invalid episode (world or verifier broke) pays None and counts nowhere. TRL subtracts the mean reward of the
@@ -27,9 +28,10 @@ import os
 import random
 import socket
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from statistics import fmean
@@ -47,6 +49,8 @@ from subworlds.envs.client import ServerError, SubworldsEnv
 from subworlds.envs.models import TaskCard
 from subworlds.training.assignments import RolloutError, prompt_of, task_dataset
 from subworlds.training.chat_endpoint import EndpointSettings
+from subworlds.training.checkpoints import last_whole_checkpoint
+from subworlds.training.curriculum import STATE_FILE as CURRICULUM_STATE
 from subworlds.training.curriculum import (
     Curriculum,
     CurriculumCallback,
@@ -55,11 +59,13 @@ from subworlds.training.curriculum import (
     CurriculumTrainer,
 )
 from subworlds.training.env_server import ServerDidNotStart, env_server
+from subworlds.training.expert_mix import STATE_FILE as EXPERT_STATE
 from subworlds.training.expert_mix import AdaptiveMix, Counselling, ExpertCallback, FixedMix
 from subworlds.training.experts import Expert, GoldExpert, ModelExpert
 from subworlds.training.exposure import Exposure, Shown
 from subworlds.training.limits import Limits
 from subworlds.training.measures import JsonLines, append_line
+from subworlds.training.merged_model import NotMergeable, save_merged
 from subworlds.training.payment import Payment, reward_func
 from subworlds.training.processes import Processes
 from subworlds.training.raw_episodes import ShowEpisodes
@@ -68,6 +74,7 @@ from subworlds.training.solutions import NoSolutions, read_solutions
 from subworlds.training.tiny_model import save_tiny_model
 
 METRICS = "metrics.jsonl"
+FINAL, MERGED = "final", "merged"
 ZERO_SHOT_EPISODES = 10
 VOCABULARY_WORLDS = 20
 
@@ -151,6 +158,9 @@ class Args:
     learning_rate: float | None = _said("Without it: 1e-6, with LoRA 1e-5, for 'tiny' 3e-4.")
     lora_rank: int = _said("Train a LoRA adapter of this rank; 0 trains all weights.", 0)
     load_in_4bit: bool = _said("Hold the base in 4 bit; needs a GPU, bitsandbytes and --lora-rank.", False)
+    save_merged: bool = _said(
+        "Save adapter and base as one model in 16 bit as well, in merged/; see merged_model.py.", False
+    )
 
     save_steps: int = _said("Steps between checkpoints.", 50)
     show_every: int = _said("Steps between looks at raw episodes, which are printed; 0 prints none.", 10)
@@ -180,8 +190,10 @@ def main(args: Args, token: str | None, expert_key: str | None = None) -> None:
         trainer = make_trainer(args, rollout, tasks, tokenizer, model, counselling)
         if not args.skip_zero_shot and not args.resume:
             look_before_training(args, trainer, rollout, tasks)
-        trainer.train(resume_from_checkpoint=args.resume or None)
-        trainer.save_model(str(args.output_dir / "final"))
+        trainer.train(resume_from_checkpoint=checkpoint_to_resume(args))
+        trainer.save_model(str(args.output_dir / FINAL))
+    if args.save_merged and Processes.current().is_main:
+        save_merged(args.output_dir / FINAL, args.output_dir / MERGED)
 
 
 # ---- The tasks ---------------------------------------------------------------------------------------------
@@ -336,12 +348,39 @@ def make_trainer(
         ],
     }
     if not args.curriculum:
-        return GRPOTrainer(**options)
+        return vllm_or_exit(args, partial(GRPOTrainer, **options))
     curriculum = Curriculum([card.difficulty for card in tasks], CurriculumSettings(seed=args.seed))
     options["callbacks"].append(
         CurriculumCallback(curriculum, rollout, {card.id: card.difficulty for card in tasks})
     )
-    return CurriculumTrainer(curriculum=curriculum, **options)
+    return vllm_or_exit(args, partial(CurriculumTrainer, curriculum=curriculum, **options))
+
+
+def vllm_or_exit(args: Args, make: Callable[[], Any]) -> Any:
+    """Make the trainer, and vLLM with it; where vLLM cannot start, say what it said."""
+    try:
+        return make()
+    except torch.OutOfMemoryError:
+        raise
+    except (ValueError, RuntimeError) as error:
+        if args.vllm_mode != "colocate":
+            raise
+        sys.exit(
+            f"--vllm-mode colocate: vLLM did not start: {error}\nIt was to make room for conversations of "
+            f"--context {args.context} tokens in --vllm-memory {args.vllm_memory} of the GPU."
+        )
+
+
+def checkpoint_to_resume(args: Args) -> str | None:
+    """The last checkpoint that is whole, if this run goes on from one."""
+    if not args.resume:
+        return None
+    states = [CURRICULUM_STATE] * args.curriculum
+    states += [EXPERT_STATE] * (args.expert != "none" and args.expert_mix == "adaptive")
+    found = last_whole_checkpoint(args.output_dir, states)
+    if found is None:
+        sys.exit(f"--resume: no checkpoint in {args.output_dir} is whole; begin anew in another folder")
+    return str(found)
 
 
 def adapter(args: Args) -> LoraConfig | None:
@@ -441,7 +480,7 @@ def look_before_training(args: Args, trainer: Any, rollout: Rollout, tasks: Sequ
 def check(args: Args) -> None:
     """Exit with a sentence where this run cannot work."""
     processes, micro_batch = Processes.current().count, args.micro_batch or args.num_generations
-    has_checkpoint = any(args.output_dir.glob("checkpoint-*"))
+    has_checkpoint, merged = any(args.output_dir.glob("checkpoint-*")), args.output_dir / MERGED
     wrong: dict[str, bool] = {
         "--split test: the test split is for evaluation only; train on another": args.split == "test",
         f"--tasks-per-step {args.tasks_per_step} times --num-generations {args.num_generations} must be a "
@@ -453,12 +492,30 @@ def check(args: Args) -> None:
         "--load-in-4bit: weights in 4 bit cannot be trained; add --lora-rank 16": (
             args.load_in_4bit and not args.lora_rank
         ),
+        "--load-in-4bit takes --vllm-mode off: for vLLM the adapter would be merged into 4-bit weights": (
+            args.load_in_4bit and args.vllm_mode != "off"
+        ),
         "--load-in-4bit needs a GPU, and there is none": (
             args.load_in_4bit and not torch.cuda.is_available()
         ),
         "--load-in-4bit needs the package bitsandbytes": args.load_in_4bit and not find_spec("bitsandbytes"),
-        f"--vllm-mode {args.vllm_mode} needs the package vllm": (
+        "--save-merged: there is no adapter to merge; add --lora-rank 16": (
+            args.save_merged and not args.lora_rank
+        ),
+        f"--save-merged: {merged} is there already; give another --output-dir, or move it away": (
+            args.save_merged and merged.exists()
+        ),
+        f"--vllm-mode {args.vllm_mode} needs the package vllm: pip install '.[train,vllm]'": (
             args.vllm_mode != "off" and not find_spec("vllm")
+        ),
+        "--vllm-mode server needs a GPU, since weights travel to vLLM through NCCL, and there is none": (
+            args.vllm_mode == "server" and not torch.cuda.is_available()
+        ),
+        "--vllm-mode colocate without a GPU: vLLM's CPU build drops the weights that training writes to, "
+        "unless tests/vllm/cpu_plugin is installed beside it (as `make test-vllm` does)": (
+            args.vllm_mode == "colocate"
+            and not torch.cuda.is_available()
+            and not find_spec("vllm_cpu_trainable")
         ),
         f"--report-to {args.report_to} needs the package {args.report_to}": (
             args.report_to not in ("auto", "none") and not find_spec(args.report_to)
@@ -530,6 +587,7 @@ if __name__ == "__main__":
     except (
         RolloutError,
         CurriculumLost,
+        NotMergeable,
         NoSolutions,
         ServerDidNotStart,
         ServerError,
@@ -537,6 +595,8 @@ if __name__ == "__main__":
         httpx.HTTPError,
     ) as error:
         sys.exit(f"{type(error).__name__}: {error}")
+    except KeyboardInterrupt:
+        sys.exit("interrupted: --resume goes on from the last checkpoint, if there is one yet")
     except torch.OutOfMemoryError as error:
         sys.exit(
             f"out of GPU memory: {error}\nLess is needed with --micro-batch 1, --lora-rank 16, fewer --tokens"

@@ -116,16 +116,18 @@ def _teach(model: Any, lessons: Sequence[Conversation]) -> None:
 
 
 class MakeTrainer(Protocol):
-    """A real GRPOTrainer with the taught model."""
+    """A real GRPOTrainer with the taught model, or with an adapter on it."""
 
-    def __call__(self, rollout: Any, *assignments: Assignment, **settings: Any) -> Any: ...
+    def __call__(
+        self, rollout: Any, *assignments: Assignment, adapter: Any = None, **settings: Any
+    ) -> Any: ...
 
 
 @pytest.fixture
 def make_trainer(taught: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MakeTrainer:
     monkeypatch.setenv("TRL_EXPERIMENTAL_SILENCE", "1")
 
-    def make(rollout: Any, *assignments: Assignment, **settings: Any) -> GRPOTrainer:
+    def make(rollout: Any, *assignments: Assignment, adapter: Any = None, **settings: Any) -> GRPOTrainer:
         config: dict[str, Any] = {
             "per_device_train_batch_size": 4,
             "num_generations": 4,
@@ -149,6 +151,7 @@ def make_trainer(taught: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
             args=GRPOConfig(output_dir=str(tmp_path / "trainer"), **config),
             train_dataset=task_dataset_of(assignments or (APPLES, PEAR)),
             rollout_func=rollout,
+            peft_config=adapter,
         )
 
     return make

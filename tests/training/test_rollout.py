@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -21,12 +20,13 @@ from subworlds.envs import SubworldsEnv
 from subworlds.envs.app import ServerSettings
 from subworlds.training.assignments import Assignment, RolloutError
 from subworlds.training.env_server import ServerDidNotStart, env_server
-from subworlds.training.exposure import Exposure, Shown
+from subworlds.training.exposure import Exposure
 from subworlds.training.limits import Cut, Limits
 from subworlds.training.played import Played
 from subworlds.training.rollout import Rollout, RolloutSettings, make_rollout_func
 
 from .conftest import APPLES, LIST_GOODS, PEAR, SELL_APPLES, Clerk, MakeTrainer, Write, prompts, stats
+from .exactness import assert_exact
 
 SHORT = Limits(turns=4, turn_tokens=40, tokens=400, context=1_000)
 BROKEN = Assignment("kiosk/broken-verifier", "kiosk", "Sell one pear.", 0)
@@ -56,48 +56,7 @@ def test_a_real_batch_is_exact_to_the_token(
     assert all(episode.valid for episode in episodes)
     assert max(episode.turns for episode in episodes) > 1
     assert any(episode.complete for episode in episodes)
-    for row, episode in enumerate(episodes):
-        prompt, ids, mask, logprobs = (
-            columns[name][row] for name in ("prompt_ids", "completion_ids", "env_mask", "logprobs")
-        )
-        assert len(ids) == len(mask) == len(logprobs)
-        _assert_logprobs_are_the_models(trainer, prompt, ids, mask, logprobs, temperature)
-        _assert_reads_as_rendered(trainer.processing_class, kiosk_tools, episode, prompt + ids)
-
-
-def _assert_logprobs_are_the_models(
-    trainer: Any,
-    prompt: list[int],
-    ids: list[int],
-    mask: list[int],
-    logprobs: list[float],
-    temperature: float,
-) -> None:
-    with torch.no_grad():
-        logits = trainer.model(input_ids=torch.tensor([prompt + ids])).logits[0, len(prompt) - 1 : -1]
-    again = torch.log_softmax(logits.float() / temperature, dim=-1).gather(-1, torch.tensor(ids)[:, None])[
-        :, 0
-    ]
-    for recomputed, noted, mine in zip(again.tolist(), logprobs, mask, strict=True):
-        assert noted == (pytest.approx(recomputed, abs=1e-4) if mine else 0.0)
-
-
-def _assert_reads_as_rendered(tokenizer: Any, tools: Any, episode: Played, ids: list[int]) -> None:
-    """The whole conversation, rebuilt as messages from its text, renders to that text."""
-    messages: list[dict[str, str]] = [{"role": "system", "content": Shown(Exposure.COMPACT, tools).system}]
-    text = tokenizer.decode(ids)
-    for role, content in re.findall(
-        r"<\|im_start\|>(user|assistant)\n(.*?)(?:<\|im_end\|>|\Z)", text, re.DOTALL
-    ):
-        results = re.findall(r"<tool_response>\n(.*?)\n</tool_response>", content, re.DOTALL)
-        if role == "user" and results:
-            messages += [{"role": "tool", "content": result} for result in results]
-        else:
-            messages.append({"role": role, "content": content})
-    rendered: str = tokenizer.apply_chat_template(messages, tokenize=False)
-    assert rendered.startswith(text)
-    assert rendered.removeprefix(text) in ("\n", "<|im_end|>\n")
-    assert sum(message["role"] == "assistant" for message in messages) == episode.turns
+    assert_exact(columns, trainer, kiosk_tools, temperature=temperature)
 
 
 @pytest.mark.parametrize("exposure", Exposure)

@@ -89,29 +89,23 @@ def test_a_run_of_the_tiny_model_is_whole(worlds: Path, tmp_path: Path) -> None:
     assert "<tool_response>" in tokenizer.chat_template
 
 
-@pytest.mark.timeout(900)
-def test_two_processes_share_a_step(taught: Path, server_url: str, tmp_path: Path) -> None:
-    launch = ("-m", "accelerate.commands.launch", "--cpu", "--num_processes", "2", "--mixed_precision", "no")
-    words = ("--max-steps", "1", "--learning-rate", "1e-3", "--save-steps", "9")
-    ran = subprocess.run(
-        [
-            *(
-                sys.executable,
-                *launch,
-                "--num_machines",
-                "1",
-                "--dynamo_backend",
-                "no",
-                "--main_process_port",
-                "0",
-            ),
-            *(SCRIPT, "--model", taught, "--env-url", server_url, "--output-dir", tmp_path, *words, *SHORT),
-        ],
+def launch(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    """In two processes."""
+    one_machine = ("--num_machines", "1", "--main_process_port", "0", "--dynamo_backend", "no")
+    processes = ("--cpu", "--num_processes", "2", "--mixed_precision", "no", *one_machine)
+    return subprocess.run(
+        [sys.executable, "-m", "accelerate.commands.launch", *processes, SCRIPT, *words],
         env={**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
         check=False,
     )
+
+
+@pytest.mark.timeout(900)
+def test_two_processes_share_a_step(taught: Path, server_url: str, tmp_path: Path) -> None:
+    words = ("--max-steps", "1", "--learning-rate", "1e-3", "--save-steps", "9")
+    ran = launch("--model", taught, "--env-url", server_url, "--output-dir", tmp_path, *words, *SHORT)
     assert ran.returncode == 0, ran.stderr
     zero_shot, step, _ = lines(tmp_path)
     assert zero_shot["zero_shot/success_rate"] > 0.0
@@ -179,10 +173,11 @@ def test_raw_episodes_are_shown_as_the_model_saw_them(
             "--split holdout: there is no such split; the server has train, validation, test",
         ),
         (["--scenario", "moon"], "no task of split 'train' is in it"),
-        (["--vllm-mode", "colocate"], "needs the package vllm"),
+        (["--vllm-mode", "colocate"], "needs the package vllm: pip install '.[train,vllm]'"),
         (["--report-to", "trackio"], "needs the package trackio"),
         (["--load-in-4bit"], "add --lora-rank"),
         (["--load-in-4bit", "--lora-rank", "8"], "needs a GPU"),
+        (["--load-in-4bit", "--lora-rank", "8", "--vllm-mode", "colocate"], "takes --vllm-mode off"),
         (["--num-generations", "1"], "episodes are compared"),
         (["--micro-batch", "3"], "must be a multiple of 1 processes times --micro-batch 3"),
         (["--turn-tokens", "500"], "must not be more than --tokens"),
