@@ -149,7 +149,7 @@ def test_a_run_that_was_stopped_is_resumed(tmp_path: Path) -> None:
 # ---- The whole, and what came of it ------------------------------------------------------------------------
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1800)
 def test_proof_runs_from_nothing_to_pictures_and_does_nothing_twice(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
