@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import subprocess
 import sys
@@ -84,12 +83,10 @@ def playing_words(tier: Path, model: Path, split: str, attempts: int, file: Path
 def run(words: Sequence[str], log: Path) -> None:
     """Run one command on one core; what it prints goes into `log`. Raises RunFailed."""
     log.parent.mkdir(parents=True, exist_ok=True)
-    one_core = {"OMP_NUM_THREADS": "1", "TRL_EXPERIMENTAL_SILENCE": "1"}
+    on_one_core = ["env", "OMP_NUM_THREADS=1", "TRL_EXPERIMENTAL_SILENCE=1", *words]
     with log.open("a") as file:
         print(f"$ {shlex.join(words)}", file=file, flush=True)
-        ended = subprocess.run(
-            words, stdout=file, stderr=subprocess.STDOUT, env={**os.environ, **one_core}, check=False
-        )
+        ended = subprocess.run(on_one_core, stdout=file, stderr=subprocess.STDOUT, check=False)
     if ended.returncode:
         raise RunFailed(f"a process ended with {ended.returncode}; see the end of {log}, then run again")
 
