@@ -28,8 +28,8 @@ async def session(worlds: Worlds) -> AsyncIterator[Session]:
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def hasty() -> AsyncIterator[Worlds]:
-    """The toy world, where a call may take a fifth of a second and answer with 100 characters."""
-    limits = SessionLimits(call_timeout_s=0.2, output_characters=100)
+    """The toy world, where a call may take a second and answer with 100 characters."""
+    limits = SessionLimits(call_timeout_s=1.0, output_characters=100)
     async with open_worlds(settings=replace(SETTINGS, limits=limits)) as opened:
         yield opened
 
@@ -124,7 +124,7 @@ async def test_a_long_answer_is_cut_and_says_so(hasty: Worlds) -> None:
 async def test_a_call_that_takes_too_long_fails_and_the_session_goes_on(hasty: Worlds, how: str) -> None:
     session = await hasty.start()
     for _ in range(2):
-        expected = "'wait' failed: it did not answer within 0.2 s"
+        expected = "'wait' failed: it did not answer within 1 s"
         assert await fail(session, "wait", how=how) == (FailureKind.TIMEOUT, expected)
         assert await ask(session, "add_note", text="butter")
     assert (await ask(session, "tell_time"))["python"] == "2026-03-01T09:00:05"
@@ -139,7 +139,7 @@ async def test_a_call_that_will_not_be_interrupted_ends_its_world(
     session = await hasty.start()
     kind, message = await fail(session, "wait", how=how)
     assert kind is FailureKind.TIMEOUT
-    assert message == "'wait' did not answer within 0.2 s, and its world had to be stopped"
+    assert message == "'wait' did not answer within 1 s, and its world had to be stopped"
     assert not session.alive
     assert (await fail(session, "elder_twin"))[0] is FailureKind.WORLD_CRASHED
 
