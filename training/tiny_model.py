@@ -121,5 +121,6 @@ def tiny_model(
     with torch.random.fork_rng():  # pyright: ignore[reportUnknownMemberType]
         torch.manual_seed(seed)  # pyright: ignore[reportUnknownMemberType]
         model = Qwen3ForCausalLM(config)
-        torch.nn.init.normal_(cast("Any", model).get_input_embeddings().weight, std=spread[1])
+    with torch.no_grad():
+        cast("Any", model).get_input_embeddings().weight.mul_(spread[1] / spread[0])
     return model

@@ -193,7 +193,7 @@ async def test_what_the_verdict_does_not_bear_out_is_left_out_and_named(
 async def test_model_that_was_warmed_up_plays(server_url: str, worlds: Path, tmp_path: Path) -> None:
     out = tmp_path / "warm"
     words = ["--model", "tiny", "--tools", "compact", "--env-url", server_url, "--pack", str(worlds)]
-    words += ["--copies", "1", "--mistakes", "0", "--reads", "0", "--max-steps", "150"]
+    words += ["--copies", "1", "--mistakes", "0", "--reads", "0", "--max-steps", "60"]
     words += ["--batch", "2", "--micro-batch", "2", "--output-dir", str(out)]
     await asyncio.to_thread(warmup.main, warmup.parse(words), None)
     model = LocalModel(out / "final", temperature=0)

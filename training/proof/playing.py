@@ -73,16 +73,11 @@ def read_episodes(file: Path) -> list[Episode]:
     return [episode for episode in found if episode.valid]
 
 
-def kind_of(task: str) -> str:
-    """`lend-two` of `desk_test_03/lend-two-002`."""
-    return task.rpartition("/")[2].rpartition("-")[0]
-
-
 def _episode(card: TaskCard, attempt: int, played: Played) -> Episode:
     conversation = played.conversation
     return Episode(
         task=card.id,
-        kind=kind_of(card.id),
+        kind=card.kind or "",
         level=card.difficulty or "",
         attempt=attempt,
         complete=played.complete,
