@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import urllib.request
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -44,6 +44,14 @@ def stats(url: str) -> dict[str, Any]:
     with urllib.request.urlopen(f"{url}/stats", timeout=10) as answer:
         found: dict[str, Any] = json.load(answer)
     return found
+
+
+@pytest.fixture(scope="session", autouse=True)
+def quiet_trl() -> Iterator[None]:
+    """TRL says of `rollout_func` that it is experimental: a warning, and so an error here."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("TRL_EXPERIMENTAL_SILENCE", "1")
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -124,9 +132,7 @@ class MakeTrainer(Protocol):
 
 
 @pytest.fixture
-def make_trainer(taught: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MakeTrainer:
-    monkeypatch.setenv("TRL_EXPERIMENTAL_SILENCE", "1")
-
+def make_trainer(taught: Path, tmp_path: Path) -> MakeTrainer:
     def make(rollout: Any, *assignments: Assignment, adapter: Any = None, **settings: Any) -> GRPOTrainer:
         config: dict[str, Any] = {
             "per_device_train_batch_size": 4,

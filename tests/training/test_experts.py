@@ -163,11 +163,8 @@ def test_phases_follow_the_format_errors_down_and_up_again() -> None:
 
 
 @pytest.fixture
-def grpo(
-    server_url: str, taught: Path, worlds: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Callable[..., list[dict[str, Any]]]:
+def grpo(server_url: str, taught: Path, worlds: Path, tmp_path: Path) -> Callable[..., list[dict[str, Any]]]:
     """Runs train_grpo.py with the taught model on the kiosk."""
-    monkeypatch.setenv("TRL_EXPERIMENTAL_SILENCE", "1")
 
     def run(*words: str) -> list[dict[str, Any]]:
         common = [

@@ -37,9 +37,7 @@ def levels(worlds: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def whole(taught: Path, levels: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("curriculum")
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setenv("TRL_EXPERIMENTAL_SILENCE", "1")
-        run(*_words(taught, levels, folder))
+    run(*_words(taught, levels, folder))
     return folder
 
 
@@ -58,9 +56,8 @@ def test_the_next_level_opens_once_the_first_has_earned_enough(whole: Path) -> N
 
 
 def test_a_resumed_curriculum_goes_on_exactly_as_if_it_had_not_stopped(
-    whole: Path, taught: Path, levels: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    whole: Path, taught: Path, levels: Path, tmp_path: Path
 ) -> None:
-    monkeypatch.setenv("TRL_EXPERIMENTAL_SILENCE", "1")
     shutil.copytree(whole / "checkpoint-3", tmp_path / "checkpoint-3")
     (tmp_path / "checkpoint-4").mkdir()  # the trainer was killed while it wrote that one
     shutil.copy(whole / "metrics.jsonl", tmp_path)

@@ -24,18 +24,11 @@ from .test_train_grpo import SHORT, run, steps
 WORDS = ("--lora-rank", "4", "--learning-rate", "1e-2", "--max-steps", "2", "--save-steps", "1")
 
 
-@pytest.fixture(autouse=True)
-def silence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TRL_EXPERIMENTAL_SILENCE", "1")
-
-
 @pytest.fixture(scope="module")
 def lora_run(taught: Path, server_url: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two steps of an adapter on the taught model, merged in the end."""
     folder = tmp_path_factory.mktemp("lora")
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setenv("TRL_EXPERIMENTAL_SILENCE", "1")
-        run(*_words(taught, server_url, folder), "--save-merged")
+    run(*_words(taught, server_url, folder), "--save-merged")
     return folder
 
 

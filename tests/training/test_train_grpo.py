@@ -40,18 +40,11 @@ def steps(folder: Path) -> list[dict[str, Any]]:
     return [line for line in lines(folder) if "loss" in line]
 
 
-@pytest.fixture(autouse=True)
-def silence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TRL_EXPERIMENTAL_SILENCE", "1")
-
-
 @pytest.fixture(scope="module")
 def taught_run(taught: Path, server_url: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Four steps of the taught model, with a checkpoint after each second."""
     folder = tmp_path_factory.mktemp("run")
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setenv("TRL_EXPERIMENTAL_SILENCE", "1")
-        run(*_taught_words(taught, server_url, folder))
+    run(*_taught_words(taught, server_url, folder))
     return folder
 
 
