@@ -72,5 +72,14 @@ def task_dataset(tasks: Iterable[TaskCard], *, seed: int = 0) -> Dataset:
     Args:
         seed: of every episode's world: the same task is the same world each time it is played.
     """
-    rows = [{"prompt": prompt_of(task, seed=seed)} for task in tasks]
+    return _as_dataset(prompt_of(task, seed=seed) for task in tasks)
+
+
+def assignment_dataset(assignments: Iterable[Assignment]) -> Dataset:
+    """One prompt for each assignment."""
+    return _as_dataset(assignment.to_messages() for assignment in assignments)
+
+
+def _as_dataset(prompts: Iterable[list[dict[str, Any]]]) -> Dataset:
+    rows = [{"prompt": prompt} for prompt in prompts]
     return Dataset.from_list(rows)  # pyright: ignore[reportUnknownMemberType] - datasets is half typed

@@ -16,10 +16,12 @@ from .assignments import Assignment, RolloutError
 from .conversation import ChatFormat, Conversation
 from .experts import Counsel
 from .exposure import Exposure
-from .generation import Written, generate
+from .generation import generate
 from .limits import Limits
 from .loop_thread import LoopThread
+from .memory import Memory
 from .played import Played
+from .sampling import Written
 from .seats import Seats
 
 _TRIES = 2
@@ -39,7 +41,7 @@ class BatchSeconds:
 
     generation: float = 0.0
     world: float = 0.0
-    """While nothing was generated: tool calls, verdicts, and resets that were waited for."""
+    """While nothing was generated: tool calls, the last verdicts, and resets that were waited for."""
 
 
 class Batch:
@@ -72,6 +74,7 @@ class Batch:
         self._exposure = exposure
         self._limits = limits
         self._offer = offer
+        self._memory = Memory()
 
     def play(self, assignments: Sequence[Assignment]) -> list[Played]:
         """Play one episode for each assignment, and what was invalid once more.
@@ -99,13 +102,14 @@ class Batch:
         while self._any_anywhere(bool(live := [episode for episode in episodes if episode.live])):
             written = self._write(live)
             self._wait_for(self._take_turns(live, written))
+        self._wait_for(_all_ended(episodes))
         return episodes
 
     def _write(self, live: Sequence[Played]) -> list[Written]:
         started = time.perf_counter()
-        contexts = [conversation_of(episode).context for episode in live]
-        idle = [[self._chat.end_of_turn]] if not contexts else []  # others wait for us to generate with them
-        written = generate(self._trainer, contexts or idle, self._limits.turn_tokens)
+        contexts = {episode.number: conversation_of(episode).context for episode in live}
+        idle = {0: [self._chat.end_of_turn]}  # others wait for us to generate with them
+        written = generate(self._trainer, contexts or idle, self._limits.turn_tokens, self._memory)
         self.seconds.generation += time.perf_counter() - started
         return written[: len(contexts)]
 
@@ -155,6 +159,10 @@ class Batch:
         if accelerator.num_processes == 1:
             return here
         return bool(accelerator.gather(torch.tensor([here], device=accelerator.device)).any())
+
+
+async def _all_ended(episodes: Iterable[Played]) -> None:
+    await asyncio.gather(*(episode.ended() for episode in episodes))
 
 
 def conversation_of(episode: Played) -> Conversation:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from ..envs.client import ServerError, SubworldsEnv
@@ -12,8 +14,8 @@ from .assignments import Assignment, RolloutError
 from .conversation import ChatFormat, Conversation
 from .experts import ASK_EXPERT, Counsel
 from .exposure import Exposure, Listing, Shown
-from .generation import Written
 from .limits import Cut, Limits
+from .sampling import Written
 from .seats import Seats
 from .telling import shortened, told
 from .tool_calls import Malformed, Request, ToolRequest, read_turn
@@ -62,6 +64,8 @@ class Played:
     """Spent waiting for the world."""
     began: float = field(default_factory=time.perf_counter)
     _world_gone: bool = False
+    _ending: asyncio.Task[None] | None = field(default=None, repr=False)
+    """Its verdict, under way or through."""
 
     @property
     def valid(self) -> bool:
@@ -99,13 +103,29 @@ class Played:
         self.conversation = Conversation(prompt)
 
     async def take_turn(self, written: Written, chat: ChatFormat, seats: Seats) -> None:
-        """Do what the model wrote; end if it ended. Never raises for what worlds and servers do."""
+        """Do what the model wrote. Never raises for what worlds and servers do.
+
+        If the episode ends with it, its verdict is waited for by `ended`: nobody else need wait for it.
+        """
         assert self.conversation is not None
         self.conversation.model_said(written.ids, written.logprobs)
         self.turns += 1
+        async with self._at_the_world(seats):
+            await self._act(written, chat)
+        if not self.live and self.broken is None:
+            self._ending = asyncio.create_task(self._end(seats))
+
+    async def ended(self) -> None:
+        """Wait until it is known how it ended. Never raises for what worlds and servers do."""
+        if self._ending is not None:
+            await self._ending
+
+    @asynccontextmanager
+    async def _at_the_world(self, seats: Seats) -> AsyncGenerator[None]:
+        """Counts the time; an episode whose connection breaks is lost."""
         started = time.perf_counter()
         try:
-            await self._act(written, chat)
+            yield
         except (ServerError, OSError) as error:
             self.broken, self.lost, self.live = f"{type(error).__name__}: {error}", True, False
             await seats.leave(self.number)
@@ -115,31 +135,31 @@ class Played:
     async def _act(self, written: Written, chat: ChatFormat) -> None:
         if not written.ids or written.ids[-1] != chat.end_of_turn:
             full = len(written.ids) >= self.limits.turn_tokens
-            await self._finish(cut=Cut.TOKENS if full else None)
+            self._finish(cut=Cut.TOKENS if full else None)
             return
         turn = read_turn(chat.read(written.ids))
         if not turn.requests:
             self.answer = (turn.answer or "")[:MAX_ANSWER]
-            await self._finish()
+            self._finish()
             return
         if self.calls + len(turn.requests) > self.limits.calls:
-            await self._finish(cut=Cut.CALLS)
+            self._finish(cut=Cut.CALLS)
             return
         results = [await self._answer(request) for request in turn.requests if not self._world_gone]
         if self._world_gone:
-            await self._finish()
+            self._finish()
         else:
-            await self._go_on(chat.reply(results))
+            self._go_on(chat.reply(results))
 
-    async def _go_on(self, told: list[int]) -> None:
+    def _go_on(self, told: list[int]) -> None:
         """Tell the model what its calls answered, if there is room for that and for another turn."""
         assert self.conversation is not None
         if self.turns >= self.limits.turns:
-            await self._finish(cut=Cut.TURNS)
+            self._finish(cut=Cut.TURNS)
         elif len(self.conversation.ids) + len(told) + self.limits.turn_tokens > self.limits.tokens:
-            await self._finish(cut=Cut.TOKENS)
+            self._finish(cut=Cut.TOKENS)
         elif time.perf_counter() - self.began > self.limits.seconds:
-            await self._finish(cut=Cut.SECONDS)
+            self._finish(cut=Cut.SECONDS)
         else:
             self.conversation.world_said(told)
 
@@ -176,12 +196,15 @@ class Played:
     def _cut(self, text: str) -> str:
         return shortened(text, self.limits.output_characters)
 
-    async def _finish(self, *, cut: Cut | None = None) -> None:
+    def _finish(self, *, cut: Cut | None = None) -> None:
         self.cut, self.live = cut, False
-        result = await (await self.reset).done(self.answer)
-        self.end, self.reward = result.observation, result.reward
-        verdict = result.observation.verdict
-        if verdict is None:
-            self.broken = str(result.observation.error)
-        elif not verdict.valid:
-            self.broken = f"{verdict.outcome}: {verdict.reason}"
+
+    async def _end(self, seats: Seats) -> None:
+        async with self._at_the_world(seats):
+            result = await (await self.reset).done(self.answer)
+            self.end, self.reward = result.observation, result.reward
+            verdict = result.observation.verdict
+            if verdict is None:
+                self.broken = str(result.observation.error)
+            elif not verdict.valid:
+                self.broken = f"{verdict.outcome}: {verdict.reason}"

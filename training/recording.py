@@ -19,9 +19,9 @@ from .conversation import ChatFormat
 from .demonstrations import FAULTS, MISTAKES, Habit, Mix, ScriptedTurn, demonstrate
 from .experts import Counsel, GoldExpert
 from .exposure import Exposure
-from .generation import Written
 from .limits import Limits
 from .played import Played
+from .sampling import Written
 from .seats import Seats
 from .solutions import Solution
 
@@ -179,6 +179,7 @@ class _Recorder:
                 {"role": "assistant", "content": turn.text, "habit": turn.habit, "learn": learned}
             )
             messages.append({"role": "told", "content": self._tokenizer.decode(told)})
+        await episode.ended()
         return Example(
             solution.task,
             solution.scenario,

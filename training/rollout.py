@@ -1,9 +1,10 @@
 """The rollout function: a whole batch of episodes, played together.
 
 Each turn is one batched generation over all live episodes, and then all their tool calls at once. Tokens go
-in and tokens come out: what the model wrote is never tokenised again. Resets run while the model already
-writes its first turn. An episode that a world, a verifier or a connection broke is played once more; if that
-fails too it has no reward, so that it counts in no baseline, and no token of it is trained on.
+in and tokens come out: what the model wrote is never tokenised again. Resets run while the model writes its
+first turn, or learns from the batch before (see look_ahead.py); verdicts run while it writes others' turns.
+An episode that a world, a verifier or a connection broke is played once more; if that fails too it has no
+reward, so that it counts in no baseline, and no token of it is trained on.
 """
 
 from __future__ import annotations
@@ -68,6 +69,8 @@ class Rollout:
         self._thread: LoopThread | None = None
         self._seats = Seats(settings.urls, settings.token)
         self._tools: ToolsOf = {}
+        self._expected: list[Assignment] = []
+        """What was expected last."""
 
     def __enter__(self) -> Self:
         return self
@@ -96,8 +99,19 @@ class Rollout:
         except BaseException:
             self.close()
             raise
+        self._loop.run(_on_loop(self._seats.end_batch))
         self.latest = tuple(played)
         return {**_as_columns(played, chat), "seconds": batch.seconds}
+
+    def expect(self, prompts: Sequence[Any]) -> None:
+        """Prepare the sessions of a batch that will probably be next. Returns at once.
+
+        Raises RolloutError where a prompt is not of `task_dataset`'s making.
+        """
+        assignments = [Assignment.of(prompt) for prompt in prompts]
+        if assignments != self._expected:  # a batch is handed out again for each step that learns from it
+            self._expected = assignments
+            self._loop.start(_on_loop(self._seats.expect, assignments))
 
     def close(self) -> None:
         """End every episode and close every connection. It can be called again all the same."""
@@ -105,6 +119,7 @@ class Rollout:
             self._thread.run(self._seats.close())
             self._thread.close()
             self._thread = None
+            self._expected = []
 
     @property
     def _loop(self) -> LoopThread:
@@ -112,6 +127,10 @@ class Rollout:
             self._thread = LoopThread()
             self._thread.__enter__()
         return self._thread
+
+
+async def _on_loop(work: Callable[..., None], *arguments: Any) -> None:
+    work(*arguments)
 
 
 def _as_columns(played: Sequence[Played], chat: ChatFormat) -> dict[str, Any]:

@@ -64,6 +64,7 @@ from subworlds.training.expert_mix import AdaptiveMix, Counselling, ExpertCallba
 from subworlds.training.experts import Expert, GoldExpert, ModelExpert
 from subworlds.training.exposure import Exposure, Shown
 from subworlds.training.limits import Limits
+from subworlds.training.look_ahead import announced
 from subworlds.training.measures import JsonLines, append_line
 from subworlds.training.merged_model import NotMergeable, save_merged
 from subworlds.training.payment import Payment, reward_func
@@ -338,7 +339,7 @@ def make_trainer(
             *([counselling.reward_func()] if counselling else ()),
         ],
         "args": grpo_config(args),
-        "train_dataset": make_dataset(args, tasks),
+        "train_dataset": announced(make_dataset(args, tasks), rollout),
         "rollout_func": rollout,
         "peft_config": adapter(args),
         "callbacks": [
@@ -446,7 +447,7 @@ def reporters(args: Args) -> list[str]:
 
 def own_server(args: Args) -> AbstractContextManager[str]:
     """A server for this process alone, gone when the run is over."""
-    room = max(episodes_per_process(args), ZERO_SHOT_EPISODES) + 1
+    room = 2 * max(episodes_per_process(args), ZERO_SHOT_EPISODES) + 1  # half of it for what comes next
     return env_server(args.pack, port=args.env_port, capacity=room)
 
 

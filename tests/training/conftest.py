@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import urllib.request
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -18,11 +18,12 @@ from trl.trainer.grpo_trainer import GRPOTrainer
 
 from subworlds.envs import SubworldsEnv, Tool
 from subworlds.training import batch
-from subworlds.training.assignments import Assignment, task_dataset
+from subworlds.training.assignments import Assignment, assignment_dataset
 from subworlds.training.conversation import ChatFormat, Conversation
 from subworlds.training.exposure import Exposure, Shown
-from subworlds.training.generation import Written
+from subworlds.training.memory import Memory
 from subworlds.training.rollout import episode_reward
+from subworlds.training.sampling import Written
 from subworlds.training.tiny_model import tiny_model, tiny_tokenizer
 from subworlds.training.tool_calls import ToolRequest, write_request
 
@@ -164,8 +165,7 @@ def make_trainer(taught: Path, tmp_path: Path) -> MakeTrainer:
 
 
 def task_dataset_of(assignments: Sequence[Assignment]) -> Any:
-    empty = task_dataset([])
-    return type(empty).from_list([{"prompt": assignment.to_messages()} for assignment in assignments])
+    return assignment_dataset(assignments)
 
 
 @dataclass
@@ -177,7 +177,9 @@ class Script:
     """What the next generations write, one text for each live episode; the last is written for ever."""
     meanwhile: Callable[[], None] = lambda: None
 
-    def __call__(self, trainer: Any, contexts: Sequence[list[int]], most_tokens: int) -> list[Written]:
+    def __call__(
+        self, trainer: Any, contexts: Mapping[int, list[int]], most_tokens: int, memory: Memory
+    ) -> list[Written]:
         texts = self.turns.pop(0) if len(self.turns) > 1 else self.turns[0]
         self.meanwhile()
         if len(texts) == 1:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from subworlds.training.generation import generate
+from subworlds.training.memory import Memory
 from subworlds.training.processes import Processes
 
 
@@ -30,7 +31,7 @@ def test_processes_ask_a_vllm_server_for_as_many_as_each_other(
     echo = Echo()
     accelerator = SimpleNamespace(num_processes=2)
     trainer = SimpleNamespace(use_vllm=True, vllm_mode=mode, vllm_generation=echo, accelerator=accelerator)
-    written = generate(trainer, [[7, 8], [9]], 40)
+    written = generate(trainer, {3: [7, 8], 5: [9]}, 40, Memory())
     assert [(each.ids, each.logprobs) for each in written] == [([7], [-0.5]), ([9], [-0.5])]
     assert len(echo.asked) == asked
     assert (echo.most_tokens, echo.max_completion_length) == (40, 300)

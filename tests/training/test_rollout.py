@@ -144,7 +144,7 @@ def test_an_end_token_that_ends_no_turn_ends_the_episode(
     rollout: Rollout, clerk: Clerk, write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from subworlds.training import batch
-    from subworlds.training.generation import Written
+    from subworlds.training.sampling import Written
 
     monkeypatch.setattr(
         batch, "generate", lambda *_: [Written([clerk.processing_class.pad_token_id], [-1.0])]
