@@ -97,9 +97,9 @@ async def _measure(
     options = _server_options(worlds)
     async with worlds.running(catalog) as manager:
         subject = await choose_subject(catalog, manager, scenario, read)
-        _tell(f"verdicts on {subject.task.id}")
+        tell(f"verdicts on {subject.task.id}")
         verdicts = await measure_verdicts(manager, subject, plan)
-    _tell("episodes: ours, the floor and the baseline in turns")
+    tell("episodes: ours, the floor and the baseline in turns")
     compared = await measure_episodes(subject, options, plan)
     ours = {**compared.ours, **verdicts, **await _measure_ours(subject, options, plan)}
     return Report(subject, plan, media(), tuple(build_rows(plan, media(), replace(compared, ours=ours))))
@@ -108,15 +108,15 @@ async def _measure(
 async def _measure_ours(subject: Subject, options: ServerOptions, plan: Plan) -> Figures:
     figures: Figures = {}
     for sessions in plan.levels:
-        _tell(f"{sessions} live sessions")
+        tell(f"{sessions} live sessions")
         figures |= await measure_level(sessions, subject, options, plan)
     for medium in media():
-        _tell(f"databases of several sizes, {medium.file_system}")
+        tell(f"databases of several sizes, {medium.file_system}")
         figures |= await measure_sizes(options, plan, medium)
     for scenarios in plan.scenario_counts:
-        _tell(f"{scenarios} scenarios loaded")
+        tell(f"{scenarios} scenarios loaded")
         figures |= await measure_count(options, plan, scenarios)
-    _tell("confinement")
+    tell("confinement")
     return figures | await measure_confinement(plan)
 
 
@@ -151,5 +151,6 @@ def _json_object(text: str) -> dict[str, Any]:
     return cast(dict[str, Any], value)
 
 
-def _tell(progress: str) -> None:
+def tell(progress: str) -> None:
+    """Say on stderr what goes on."""
     print(f"bench: {progress}", file=sys.stderr, flush=True)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -689,8 +690,13 @@ def check(
     run(worlds, worlds.packs, as_json=as_json)
 
 
-@app.command()
+bench_commands = typer.Typer(rich_markup_mode=None)
+app.add_typer(bench_commands, name="bench")
+
+
+@bench_commands.callback(invoke_without_command=True)
 def bench(
+    context: typer.Context,
     scenario: Annotated[
         str | None, typer.Option(metavar="SCENARIO", help="Measure this world. Without it: one that suits.")
     ] = None,
@@ -710,11 +716,41 @@ def bench(
     allow_lost_rows: AllowLostRows = False,
 ) -> None:
     """Measure speed and memory on this machine, beside a bare process and an empty environment."""
+    if context.invoked_subcommand is not None:
+        return
     from .bench import BenchOptions
     from .bench import bench as run
 
     options = BenchOptions(scenario, read_tool, read_arguments, sessions, quick)
     run(_worlds(pack, allow_unconfined, allow_lost_rows), options, as_json=as_json)
+
+
+@bench_commands.command(name="rollout")
+def bench_rollout(
+    scenario: Annotated[
+        str | None, typer.Option(metavar="SCENARIO", help="Play in this world. Without it: in any.")
+    ] = None,
+    episodes: Annotated[
+        list[int] | None, typer.Option(metavar="N", help="Size of a batch; repeat it. Without it: 16 and 64.")
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="One round: a look, not a measurement.")] = False,
+    pack: Packs = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure batches of episodes for a trainer, beside OpenEnv's way to play them, and a training step.
+
+    Needs the `train` extra.
+    """
+    if find_spec("trl") is None:
+        raise CommandFailed(
+            "bench rollout needs trl, which the train extra has: pip install 'subworlds[train]'"
+        )
+    os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")
+    from .bench_rollout import RolloutBenchOptions
+    from .bench_rollout import bench_rollout as run
+
+    options = RolloutBenchOptions(scenario, tuple(episodes or (16, 64)), quick)
+    run(_worlds(pack, False, False), options, as_json=as_json)
 
 
 def _token(file: Path | None) -> str | None:
