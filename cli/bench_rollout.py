@@ -31,8 +31,10 @@ class RolloutBenchOptions:
 
     scenario: str | None = None
     """None: any world that has solutions."""
-    episodes: tuple[int, ...] = (16, 64)
-    """Sizes of a batch."""
+    episodes: tuple[int, ...] = (16,)
+    """Sizes of the batches that are compared."""
+    step: int = 64
+    """Episodes of a training step."""
     quick: bool = False
     """One round of each: a look, not a measurement."""
 
@@ -103,8 +105,8 @@ def bench_rollout(worlds: Worlds, options: RolloutBenchOptions, *, as_json: bool
         BadInput: unreadable packs, or nothing in them to measure.
         CommandFailed: something failed while it was measured.
     """
-    if wrong := [count for count in options.episodes if count < _GROUP or count % _GROUP]:
-        raise BadInput(f"--episodes {wrong[0]}: batches are groups of {_GROUP} episodes of a task")
+    if wrong := [count for count in (*options.episodes, options.step) if count < _GROUP or count % _GROUP]:
+        raise BadInput(f"{wrong[0]} episodes: batches are groups of {_GROUP} episodes of a task")
     worlds.require_sandbox()
     catalog = worlds.catalog()
     if options.scenario is not None:
@@ -120,13 +122,13 @@ def bench_rollout(worlds: Worlds, options: RolloutBenchOptions, *, as_json: bool
 
 
 def _measure(worlds: Worlds, options: RolloutBenchOptions) -> RolloutReport:
-    most, rounds = max(options.episodes), 1 if options.quick else 5
+    most, rounds = max(*options.episodes, options.step), 1 if options.quick else 3
     with env_server(worlds.packs, capacity=2 * most + 2) as url:
         tell("solutions, learnt by heart")
         rehearsal = asyncio.run(rehearse(worlds.packs, url, options.scenario, most // _GROUP))
         compared = [_compare(rehearsal, url, episodes, rounds) for episodes in options.episodes]
-        tell(f"training steps of {most} episodes")
-        return RolloutReport(rehearsal, tuple(compared), train(rehearsal, url, most, rounds))
+        tell(f"training steps of {options.step} episodes")
+        return RolloutReport(rehearsal, tuple(compared), train(rehearsal, url, options.step, rounds))
 
 
 def _compare(rehearsal: Rehearsal, url: str, episodes: int, rounds: int) -> Compared:

@@ -731,8 +731,9 @@ def bench_rollout(
         str | None, typer.Option(metavar="SCENARIO", help="Play in this world. Without it: in any.")
     ] = None,
     episodes: Annotated[
-        list[int] | None, typer.Option(metavar="N", help="Size of a batch; repeat it. Without it: 16 and 64.")
+        list[int] | None, typer.Option(metavar="N", help="Size of a batch; repeat it. Without it: 16.")
     ] = None,
+    step: Annotated[int, typer.Option(metavar="N", help="Episodes of a training step.")] = 64,
     quick: Annotated[bool, typer.Option("--quick", help="One round: a look, not a measurement.")] = False,
     pack: Packs = None,
     as_json: AsJson = False,
@@ -749,7 +750,7 @@ def bench_rollout(
     from .bench_rollout import RolloutBenchOptions
     from .bench_rollout import bench_rollout as run
 
-    options = RolloutBenchOptions(scenario, tuple(episodes or (16, 64)), quick)
+    options = RolloutBenchOptions(scenario, tuple(episodes or (16,)), step, quick)
     run(_worlds(pack, False, False), options, as_json=as_json)
 
 

@@ -14,6 +14,9 @@ import torch
 from transformers import DynamicCache
 from transformers.cache_utils import DynamicLayer
 
+_ROOM = 64
+"""Slots that are set aside behind those in use."""
+
 
 @dataclass(slots=True)
 class Rows:
@@ -44,7 +47,8 @@ class Rows:
     def lend(self) -> Any:
         """The layers, as a transformers model takes them: what it reads and writes is appended there."""
         cache: Any = DynamicCache()
-        new_layer: Any = DynamicLayer
+        new_layer: Any = _Roomy
+        cache.layer_class_to_replicate = new_layer
         while self.layers:
             layer = new_layer()
             layer.lazy_initialization(*self.layers[0])
@@ -100,6 +104,28 @@ def joined(parts: Sequence[Rows]) -> Rows:
     return whole
 
 
+class _Roomy(DynamicLayer):  # type: ignore[no-untyped-call]
+    """Appends in place: the layer that it extends copies all that it holds, for every token."""
+
+    _room: tuple[Any, ...] = ()
+    """Keys and values, and empty slots behind them."""
+
+    def update(self, key_states: Any, value_states: Any, *_: Any, **__: Any) -> tuple[Any, Any]:
+        """Take in the states of further slots; give those of all."""
+        held: Any = self
+        if not self.is_initialized:
+            held.lazy_initialization(key_states, value_states)
+            held.keys, held.values = key_states[:, :, :0], value_states[:, :, :0]
+        before = held.keys.shape[2]
+        now = before + key_states.shape[2]
+        if not self._room or now > self._room[0].shape[2]:
+            self._room = _roomy(held.keys, now), _roomy(held.values, now)
+        for room, states in zip(self._room, (key_states, value_states), strict=True):
+            room[:, :, before:now] = states
+        held.keys, held.values = (room[:, :, :now] for room in self._room)
+        return held.keys, held.values
+
+
 class Memory:
     """The memory of one batch: empty at first, and gone with it."""
 
@@ -134,6 +160,13 @@ def _gathered(states: Any, rows: Any, places: Any) -> Any:
     """The chosen places of the chosen rows."""
     chosen = states[rows]
     return chosen.gather(2, places[:, None, :, None].expand(-1, chosen.shape[1], -1, chosen.shape[3]))
+
+
+def _roomy(states: Any, slots: int) -> Any:
+    """The same, with memory for at least as many slots."""
+    room = states.new_empty((*states.shape[:2], slots + _ROOM, states.shape[3]))
+    room[:, :, : states.shape[2]] = states
+    return room
 
 
 def _widened(table: Any, slots: int, *, dim: int) -> Any:

@@ -69,7 +69,10 @@ async def rehearse(packs: Sequence[Path], url: str, scenario: str | None, tasks:
         raise BadInput(f"no gold solution could be played: {recorded.left_out[0]}")
     played = {example.task for example in recorded.examples}
     written = [sum(example.assistant_masks) for example in recorded.examples]
-    turns = [example.input_ids.count(tokenizer.eos_token_id) for example in recorded.examples]
+    turns = [
+        sum(1 for message in example.messages if message["role"] == "assistant")
+        for example in recorded.examples
+    ]
     model: Any = Rehearsed(tiny_model(tokenizer).config)
     model.lines = [example.input_ids for example in recorded.examples]
     return Rehearsal(

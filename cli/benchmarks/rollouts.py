@@ -10,7 +10,7 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from transformers import TrainerCallback
+from transformers import PrinterCallback, TrainerCallback
 from trl.trainer.grpo_config import GRPOConfig
 from trl.trainer.grpo_trainer import GRPOTrainer
 
@@ -136,23 +136,23 @@ def _trainer(
             beta=0.0,
             use_cpu=True,
             bf16=False,
+            activation_checkpointing=False,
             logging_steps=1,
             save_strategy="no",
             report_to=[],
             disable_tqdm=True,
         )
-        yield (
-            rollout,
-            GRPOTrainer(
-                model=rehearsal.model,
-                processing_class=rehearsal.tokenizer,
-                reward_funcs=episode_reward,
-                args=config,
-                train_dataset=announced(assignment_dataset(tasks), rollout),
-                rollout_func=rollout,
-                callbacks=[clock] if clock else [],
-            ),
+        trainer: Any = GRPOTrainer(
+            model=rehearsal.model,
+            processing_class=rehearsal.tokenizer,
+            reward_funcs=episode_reward,
+            args=config,
+            train_dataset=announced(assignment_dataset(tasks), rollout),
+            rollout_func=rollout,
+            callbacks=[clock] if clock else [],
         )
+        trainer.remove_callback(PrinterCallback)
+        yield rollout, trainer
 
 
 class _Clock(TrainerCallback):

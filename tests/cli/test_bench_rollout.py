@@ -26,7 +26,7 @@ def bench(*words: str | Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.timeout(600)
 def test_the_report_compares_the_same_work_and_says_where_a_step_goes(worlds: Path) -> None:
-    ran = bench("--episodes", "8", "--json", "--pack", worlds)
+    ran = bench("--episodes", "8", "--step", "16", "--json", "--pack", worlds)
     assert ran.returncode == 0, ran.stderr
     found = json.loads(ran.stdout)
     (compared,) = found["rollouts"]
