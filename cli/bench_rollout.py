@@ -12,8 +12,8 @@ from rich.table import Table
 
 from ..training.assignments import RolloutError
 from ..training.env_server import ServerDidNotStart, env_server
+from ..training.machine import describe_machine
 from .bench import tell
-from .benchmarks.machine import describe_machine
 from .benchmarks.rehearsal import Rehearsal, rehearse
 from .benchmarks.rollouts import Compared, Steps, compare, train
 from .failure import BadInput, CommandFailed
@@ -75,7 +75,7 @@ class RolloutReport:
             ours, other = each.ours, each.one_by_one
             seconds = (ours.generation, ours.rest, other.generation, other.rest)
             table.add_row(
-                f"{each.episodes} episodes",
+                f"{each.episodes} episodes, {each.parameters / 1e6:.1f}M parameters",
                 f"{each.episodes / ours.whole:.1f}",
                 f"{each.episodes / other.whole:.1f}",
                 f"{each.ratio:.1f}x",
@@ -91,8 +91,9 @@ class RolloutReport:
             f"{steps.generation:.2f} s; for {steps.world:.3f} s ({steps.share:.1%}) nothing goes on but the "
             f"worlds; the rest is learning.\n{len(rehearsal.assignments)} tasks; {rehearsal.turns:.1f} turns "
             f"and {rehearsal.tokens:.0f} written tokens an episode, the same both ways: a random model "
-            "of 0.8M parameters computes them all, and writes the gold solutions. One by one: OpenEnv's "
-            "build_harness_rollout_func, with transformers, on the same server.\n"
+            "computes them all, and writes the gold solutions. One by one: OpenEnv's "
+            "build_harness_rollout_func, with transformers, on the same server. The step is the "
+            f"{rehearsal.parameters / 1e6:.1f}M model's.\n"
             f"On {machine['cores']} cores, Python {machine['python']}. Targets: ≥ {RATIO_TARGET:g}x at 16 "
             f"episodes; ≤ {SHARE_TARGET:.0%} of a step. Ratios travel between machines, seconds do not."
         )
@@ -126,11 +127,15 @@ def _measure(worlds: Worlds, options: RolloutBenchOptions) -> RolloutReport:
     with env_server(worlds.packs, capacity=2 * most + 2) as url:
         tell("solutions, learnt by heart")
         rehearsal = asyncio.run(rehearse(worlds.packs, url, options.scenario, most // _GROUP))
-        compared = [_compare(rehearsal, url, episodes, rounds) for episodes in options.episodes]
+        compared = [
+            _compare(each, url, episodes, rounds)
+            for episodes in options.episodes
+            for each in (rehearsal, rehearsal.with_larger_model())
+        ]
         tell(f"training steps of {options.step} episodes")
         return RolloutReport(rehearsal, tuple(compared), train(rehearsal, url, options.step, rounds))
 
 
 def _compare(rehearsal: Rehearsal, url: str, episodes: int, rounds: int) -> Compared:
-    tell(f"{episodes} episodes: together, and one by one")
+    tell(f"{episodes} episodes, {rehearsal.parameters / 1e6:.1f}M parameters: together, and one by one")
     return compare(rehearsal, url, episodes, rounds)

@@ -6,9 +6,10 @@ the next of the conversation that was rehearsed, which is a task's gold solution
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,19 @@ class Rehearsal:
     """That the model writes in an episode, on average."""
     tokenizer: Any
     model: Any
+
+    @property
+    def parameters(self) -> int:
+        """Of the model."""
+        return sum(weights.numel() for weights in self.model.parameters())
+
+    def with_larger_model(self) -> Rehearsal:
+        """The same, by heart, for a model of 25M parameters. Like any real one it does not fit a cache."""
+        config = copy.copy(self.model.config)
+        config.hidden_size, config.intermediate_size, config.num_hidden_layers = 512, 1536, 8
+        config.num_attention_heads, config.num_key_value_heads, config.head_dim = 8, 2, 64
+        config.layer_types = ["full_attention"] * config.num_hidden_layers
+        return replace(self, model=_knowing(config, self.model.lines))
 
 
 async def rehearse(packs: Sequence[Path], url: str, scenario: str | None, tasks: int) -> Rehearsal:
@@ -73,8 +87,7 @@ async def rehearse(packs: Sequence[Path], url: str, scenario: str | None, tasks:
         sum(1 for message in example.messages if message["role"] == "assistant")
         for example in recorded.examples
     ]
-    model: Any = Rehearsed(tiny_model(tokenizer).config)
-    model.lines = [example.input_ids for example in recorded.examples]
+    lines = [example.input_ids for example in recorded.examples]
     return Rehearsal(
         tuple(
             Assignment(each.task, each.scenario, each.prompt, recording.seed)
@@ -84,8 +97,14 @@ async def rehearse(packs: Sequence[Path], url: str, scenario: str | None, tasks:
         sum(turns) / len(turns),
         sum(written) / len(written),
         tokenizer,
-        model,
+        _knowing(tiny_model(tokenizer).config, lines),
     )
+
+
+def _knowing(config: Any, lines: Sequence[list[int]]) -> Any:
+    model: Any = Rehearsed(config)
+    model.lines = lines
+    return model
 
 
 class Rehearsed(Qwen3ForCausalLM):  # type: ignore[no-untyped-call]  # transformers is half typed

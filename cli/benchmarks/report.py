@@ -9,9 +9,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from ...training.machine import describe_machine
 from .figures import Figure
 from .growth import Medium
-from .machine import describe_machine
 from .plan import Plan
 from .rows import Row, Target
 from .subject import Subject

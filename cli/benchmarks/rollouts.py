@@ -42,6 +42,8 @@ class Timed:
 class Compared:
     """The same batch both ways."""
 
+    parameters: int
+    """Of the model."""
     episodes: int
     ours: Timed
     one_by_one: Timed
@@ -85,7 +87,7 @@ def compare(rehearsal: Rehearsal, url: str, episodes: int, rounds: int) -> Compa
             harness.play(prompts, trainer)
             one_by_one.append(Timed(time.perf_counter() - started, harness.generation_s))
             _require_same(columns, harness)
-    return Compared(episodes, _typical(ours[1:]), _typical(one_by_one[1:]))
+    return Compared(rehearsal.parameters, episodes, _typical(ours[1:]), _typical(one_by_one[1:]))
 
 
 def train(rehearsal: Rehearsal, url: str, episodes: int, steps: int) -> Steps:

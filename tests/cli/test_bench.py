@@ -88,7 +88,14 @@ def test_report_says_what_was_played_and_names_no_place(document: Any, worlds: P
     assert (settings["scenario"], settings["task"]) == ("kiosk", "kiosk/sell-apples")
     assert len(settings["calls"]) == settings["episode_calls"]
     assert [call["tool"] for call in settings["calls"] if call["writes"]] == ["sell"]
-    assert set(document["machine"]) == {"cores", "memory_gib", "kernel", "architecture", "python"}
+    assert set(document["machine"]) == {
+        "processor",
+        "cores",
+        "memory_gib",
+        "kernel",
+        "architecture",
+        "python",
+    }
     text = json.dumps(document)
     assert str(worlds) not in text
     assert "/tmp" not in text

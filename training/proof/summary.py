@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import platform
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +11,7 @@ from statistics import fmean
 from typing import Any
 
 from subworlds.training.estimates import Estimate, estimate
+from subworlds.training.machine import describe_machine
 from subworlds.training.pictures.runs import AFTER, BEFORE, METRICS, read_runs
 from subworlds.training.plots import draw
 from subworlds.training.proof.errands import KINDS
@@ -34,7 +33,7 @@ def publish(folder: Path, results: Path, arms: Sequence[Arm]) -> None:
                 shutil.copyfile(source, place / source.name)
     shutil.copyfile(folder / "validation.jsonl", results / "validation.jsonl")
     shutil.copyfile(folder / "seconds.jsonl", results / "seconds.jsonl")
-    (results / "machine.json").write_text(json.dumps(machine(), indent=1) + "\n")
+    (results / "machine.json").write_text(json.dumps(describe_machine(), indent=1) + "\n")
     redraw(results)
 
 
@@ -44,17 +43,6 @@ def redraw(results: Path) -> None:
     (results / SUMMARY).write_text(json.dumps(found, indent=1) + "\n")
     (results / TABLE).write_text(table(found))
     draw(read_runs([results]), results / PICTURES, lambda line: None)
-
-
-def machine() -> dict[str, Any]:
-    """Where it ran."""
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    return {
-        "processor": _processor(),
-        "cores": os.cpu_count(),
-        "memory_gib": round(memory, 1),
-        "python": platform.python_version(),
-    }
 
 
 def summarize(results: Path) -> dict[str, Any]:
@@ -194,11 +182,3 @@ def _percent(found: Mapping[str, float] | None, *, sign: bool = False) -> str:
 def _place(arm: str) -> tuple[int, str]:
     order = (HEADLINE, CONTROL)
     return (order.index(arm) if arm in order else len(order)), arm
-
-
-def _processor() -> str:
-    """As Linux calls it."""
-    lines = Path("/proc/cpuinfo").read_text().splitlines()
-    return next(
-        (line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "unknown"
-    )
