@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from enum import StrEnum
 from typing import Any
@@ -19,8 +20,8 @@ class Payment(StrEnum):
     SUCCESS = "success"
     """1 for a complete task, 0 for any other end."""
     SHUFFLED = "shuffled"
-    """The success of another episode of the batch, drawn by chance. There is nothing in it to learn: a model
-    that gets better all the same was not taught by its rewards."""
+    """The success of another episode of the same task, drawn by chance. A group earns what it would have
+    earned, but there is nothing in it to learn: who gets better all the same was not taught by rewards."""
 
 
 def reward_func(payment: Payment, *, seed: int = 0) -> Callable[..., list[float | None]]:
@@ -38,14 +39,23 @@ def reward_func(payment: Payment, *, seed: int = 0) -> Callable[..., list[float 
         successes = [float(each.complete) if each.valid else None for each in episodes]
         if payment is Payment.SUCCESS:
             return successes
-        return shuffled(successes, random.Random(f"{seed}/{columns['trainer_state'].global_step}"))
+        tasks = [each.assignment.task for each in episodes]
+        return shuffled(successes, tasks, random.Random(f"{seed}/{columns['trainer_state'].global_step}"))
 
     paid.__name__ = episode_reward.__name__
     return paid
 
 
-def shuffled(rewards: Sequence[float | None], chance: random.Random) -> list[float | None]:
-    """The same rewards, dealt anew among those that have one."""
-    there = [reward for reward in rewards if reward is not None]
-    dealt = iter(chance.sample(there, len(there)))
-    return [None if reward is None else next(dealt) for reward in rewards]
+def shuffled(
+    rewards: Sequence[float | None], tasks: Sequence[str], chance: random.Random
+) -> list[float | None]:
+    """The same rewards, dealt anew among the episodes of a task that have one."""
+    waiting = defaultdict[str, list[float]](list)
+    for reward, task in zip(rewards, tasks, strict=True):
+        if reward is not None:
+            waiting[task].append(reward)
+    for of_task in waiting.values():
+        chance.shuffle(of_task)
+    return [
+        None if reward is None else waiting[task].pop() for reward, task in zip(rewards, tasks, strict=True)
+    ]

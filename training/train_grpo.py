@@ -126,7 +126,7 @@ class Args:
 
     reward: Payment = _said(
         "What an episode is paid: 'rubric' (success first, then how it came about), 'success' (1 or 0), or "
-        "'shuffled' (another episode's success: a control, which must learn nothing).",
+        "'shuffled' (the success of another episode of the task: a control, which must learn nothing).",
         Payment.RUBRIC,
     )
 

@@ -130,12 +130,13 @@ def test_solution_without_a_write_does_not_slip() -> None:
 # ---- What is paid ------------------------------------------------------------------------------------------
 
 
-def test_shuffling_deals_the_same_rewards_and_none_to_what_is_invalid() -> None:
-    rewards = [1.0, None, 0.0, 1.0, 0.0, 0.0, None, 1.0]
-    dealt = [shuffled(rewards, random.Random(seed)) for seed in range(20)]
+def test_shuffling_deals_a_tasks_rewards_among_its_episodes_and_none_to_what_is_invalid() -> None:
+    rewards = [1.0, None, 0.0, 1.0, 0.0, 0.0, None, 0.0]
+    tasks = [*"aaaaa", *"bbb"]
+    dealt = [shuffled(rewards, tasks, random.Random(seed)) for seed in range(20)]
     for each in dealt:
         assert [place for place, reward in enumerate(each) if reward is None] == [1, 6]
-        assert sum(reward or 0 for reward in each) == 3
+        assert (sum(reward or 0 for reward in each[:5]), sum(reward or 0 for reward in each[5:])) == (2, 0)
     assert len({tuple(each) for each in dealt}) > 5
 
 

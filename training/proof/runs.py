@@ -42,7 +42,7 @@ ARMS = (
 class TrainingSettings:
     """What all runs have in common."""
 
-    steps: int = 30
+    steps: int = 15
     tasks: int = 12
     generations: int = 8
     rate: float = 3e-4
