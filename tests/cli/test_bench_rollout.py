@@ -29,10 +29,12 @@ def test_the_report_compares_the_same_work_and_says_where_a_step_goes(worlds: Pa
     ran = bench("--episodes", "8", "--step", "16", "--json", "--pack", worlds)
     assert ran.returncode == 0, ran.stderr
     found = json.loads(ran.stdout)
-    (compared,) = found["rollouts"]
-    ours, one_by_one = compared["ours"], compared["one_by_one"]
-    assert all(0 < each["generation"] < each["whole"] for each in (ours, one_by_one))
-    assert math.isclose(compared["ratio"], one_by_one["whole"] / ours["whole"])
+    tiny, larger = found["rollouts"]
+    assert tiny["parameters"] < 1_000_000 < 20_000_000 < larger["parameters"]
+    for compared in (tiny, larger):
+        ours, one_by_one = compared["ours"], compared["one_by_one"]
+        assert all(0 < each["generation"] < each["whole"] for each in (ours, one_by_one))
+        assert math.isclose(compared["ratio"], one_by_one["whole"] / ours["whole"])
     step = found["step"]
     assert step["generation"] + step["world"] < step["whole"]
     assert math.isclose(step["share"], step["world"] / step["whole"])

@@ -46,6 +46,7 @@ def commands() -> dict[str, str]:
     names = [
         command.name or command.callback.__name__ for command in app.registered_commands if command.callback
     ]
+    names += [group.name for group in app.registered_groups if isinstance(group.name, str)]
     return {name: CliRunner().invoke(app, [name, "--help"], env={"COLUMNS": "200"}).output for name in names}
 
 

@@ -115,7 +115,7 @@ def success_rise(arms: Sequence[Arm]) -> Figure:
     axes.set_xlabel("rise of the success rate (percentage points), with 95 % bootstrap interval over tasks")
     axes.set_ylabel("tasks")
     headline(figure, "What training changed, on the same tasks before and after")
-    legend_below(figure, axes)
+    legend_below(figure, axes, columns=2)
     return figure
 
 
