@@ -75,7 +75,7 @@ class RolloutReport:
             ours, other = each.ours, each.one_by_one
             seconds = (ours.generation, ours.rest, other.generation, other.rest)
             table.add_row(
-                f"{each.episodes} episodes, {each.parameters / 1e6:.1f}M parameters",
+                f"{each.episodes} episodes, {each.parameters / 1e6:.1f}M",
                 f"{each.episodes / ours.whole:.1f}",
                 f"{each.episodes / other.whole:.1f}",
                 f"{each.ratio:.1f}x",
