@@ -15,14 +15,13 @@ from ..training.env_server import ServerDidNotStart, env_server
 from ..training.machine import describe_machine
 from .bench import tell
 from .benchmarks.rehearsal import Rehearsal, rehearse
-from .benchmarks.rollouts import Compared, Steps, compare, train
+from .benchmarks.rollouts import GROUP, Compared, Steps, compare, train
 from .failure import BadInput, CommandFailed
 from .screen import screen
 from .worlds import Worlds, find_scenario
 
 RATIO_TARGET = 8.0
 SHARE_TARGET = 0.05
-_GROUP = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +105,8 @@ def bench_rollout(worlds: Worlds, options: RolloutBenchOptions, *, as_json: bool
         BadInput: unreadable packs, or nothing in them to measure.
         CommandFailed: something failed while it was measured.
     """
-    if wrong := [count for count in (*options.episodes, options.step) if count < _GROUP or count % _GROUP]:
-        raise BadInput(f"{wrong[0]} episodes: batches are groups of {_GROUP} episodes of a task")
+    if wrong := [count for count in (*options.episodes, options.step) if count < GROUP or count % GROUP]:
+        raise BadInput(f"{wrong[0]} episodes: batches are groups of {GROUP} episodes of a task")
     worlds.require_sandbox()
     catalog = worlds.catalog()
     if options.scenario is not None:
@@ -126,7 +125,7 @@ def _measure(worlds: Worlds, options: RolloutBenchOptions) -> RolloutReport:
     most, rounds = max(*options.episodes, options.step), 1 if options.quick else 3
     with env_server(worlds.packs, capacity=2 * most + 2) as url:
         tell("solutions, learnt by heart")
-        rehearsal = asyncio.run(rehearse(worlds.packs, url, options.scenario, most // _GROUP))
+        rehearsal = asyncio.run(rehearse(worlds.packs, url, options.scenario, most // GROUP))
         compared = [
             _compare(each, url, episodes, rounds)
             for episodes in options.episodes

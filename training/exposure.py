@@ -67,6 +67,10 @@ class Shown:
             case Exposure.META:
                 return _META
 
+    def opening(self, prompt: str) -> list[dict[str, str]]:
+        """The messages that a conversation about a task begins with."""
+        return [{"role": "system", "content": self.system}, {"role": "user", "content": prompt}]
+
     def resolve(self, request: Request) -> Request | Listing:
         """What a model's request means to the world."""
         if self.exposure is not Exposure.META or isinstance(request, Malformed):

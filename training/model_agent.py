@@ -65,7 +65,7 @@ class ModelAgent(ABC):
         """The first move. Raises AgentFailed where the world has a tool called ask_expert itself."""
         shown = Shown(self._exposure, self._with_expert(tuple(tools)))
         self._shown = shown
-        messages = [{"role": "system", "content": shown.system}, {"role": "user", "content": prompt}]
+        messages = shown.opening(prompt)
         self._account.transcript += messages
         self._open(messages)
         self._began = time.perf_counter()

@@ -89,11 +89,7 @@ class Played:
             self.counsel.tools = tools
             tools = (*tools, ASK_EXPERT)
         self.shown = Shown(exposure, tools)
-        messages = [
-            {"role": "system", "content": self.shown.system},
-            {"role": "user", "content": self.assignment.prompt},
-        ]
-        prompt = chat.open(messages, self.shown.functions)
+        prompt = chat.open(self.shown.opening(self.assignment.prompt), self.shown.functions)
         if len(prompt) + self.limits.tokens > self.limits.context:
             raise RolloutError(
                 f"the prompt of {self.assignment.task} has {len(prompt)} tokens; with {self.limits.tokens} "

@@ -81,10 +81,7 @@ class _Session(ResourceSession):
         self.shown = Shown(EXPOSURE, tuple(self._env.list_tools()))
 
     def initial_messages(self) -> list[dict[str, Any]]:
-        return [
-            {"role": "system", "content": self.shown.system},
-            {"role": "user", "content": self._assignment.prompt},
-        ]
+        return self.shown.opening(self._assignment.prompt)
 
     def list_tools(self) -> list[Any]:
         return list(self.shown.tools)

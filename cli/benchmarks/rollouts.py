@@ -21,7 +21,7 @@ from ..failure import CommandFailed
 from .harness import Harness
 from .rehearsal import EXPOSURE, LIMITS, Rehearsal
 
-_GROUP = 8
+GROUP = 8
 """Episodes of the same task in a batch."""
 
 
@@ -93,9 +93,7 @@ def compare(rehearsal: Rehearsal, url: str, episodes: int, rounds: int) -> Compa
 def train(rehearsal: Rehearsal, url: str, episodes: int, steps: int) -> Steps:
     """Let a real trainer take a few steps. The first, which connects, does not count."""
     clock = _Clock()
-    batches = [
-        each for step in range(steps + 1) for each in _batch(rehearsal, episodes, first=step)[::_GROUP]
-    ]
+    batches = [each for step in range(steps + 1) for each in _batch(rehearsal, episodes, first=step)[::GROUP]]
     with _trainer(rehearsal, url, batches, steps=steps + 1, episodes=episodes, clock=clock) as (_, trainer):
         trainer.train()
         logged = [entry for entry in trainer.state.log_history if "env/seconds" in entry][1:]
@@ -110,7 +108,7 @@ def train(rehearsal: Rehearsal, url: str, episodes: int, steps: int) -> Steps:
 def _batch(rehearsal: Rehearsal, episodes: int, *, first: int = 0) -> list[Assignment]:
     """Groups of the same task, the tasks in turn."""
     tasks = rehearsal.assignments
-    return [tasks[(first + place // _GROUP) % len(tasks)] for place in range(episodes)]
+    return [tasks[(first + place // GROUP) % len(tasks)] for place in range(episodes)]
 
 
 @contextmanager
@@ -120,7 +118,7 @@ def _trainer(
     tasks: Sequence[Assignment],
     *,
     steps: int,
-    episodes: int = _GROUP,
+    episodes: int = GROUP,
     clock: TrainerCallback | None = None,
 ) -> Generator[tuple[Rollout, Any]]:
     with (
@@ -130,9 +128,9 @@ def _trainer(
         config = GRPOConfig(
             output_dir=folder,
             max_steps=steps,
-            per_device_train_batch_size=_GROUP,
-            gradient_accumulation_steps=episodes // _GROUP,
-            num_generations=_GROUP,
+            per_device_train_batch_size=GROUP,
+            gradient_accumulation_steps=episodes // GROUP,
+            num_generations=GROUP,
             max_completion_length=LIMITS.tokens,
             shuffle_dataset=False,
             beta=0.0,

@@ -47,6 +47,19 @@ def stats(url: str) -> dict[str, Any]:
     return found
 
 
+def noted(monkeypatch: pytest.MonkeyPatch, owner: Any, method: str, place: int) -> list[Any]:
+    """The argument at a place (0 is the first after `self`) of every call of a method, from now on."""
+    arguments: list[Any] = []
+    original = getattr(owner, method)
+
+    def note(self: Any, *given: Any) -> Any:
+        arguments.append(given[place])
+        return original(self, *given)
+
+    monkeypatch.setattr(owner, method, note)
+    return arguments
+
+
 @pytest.fixture(scope="session", autouse=True)
 def quiet_trl() -> Iterator[None]:
     """TRL says of `rollout_func` that it is experimental: a warning, and so an error here."""

@@ -17,7 +17,7 @@ from subworlds.training.look_ahead import announced
 from subworlds.training.rollout import Rollout, RolloutSettings
 from subworlds.training.seats import Seats
 
-from .conftest import APPLES, LIST_GOODS, PEAR, SELL_APPLES, Clerk, MakeTrainer, Write, prompts, stats
+from .conftest import APPLES, LIST_GOODS, PEAR, SELL_APPLES, Clerk, MakeTrainer, Write, noted, prompts, stats
 
 SHORT = Limits(turns=4, turn_tokens=40, tokens=400, context=1_000)
 
@@ -25,15 +25,7 @@ SHORT = Limits(turns=4, turn_tokens=40, tokens=400, context=1_000)
 @pytest.fixture
 def resets(monkeypatch: pytest.MonkeyPatch) -> list[Assignment]:
     """What was reset, in order."""
-    begun: list[Assignment] = []
-    reset = Seats._reset  # pyright: ignore[reportPrivateUsage]
-
-    def note(seats: Seats, seat: int, assignment: Assignment) -> Any:
-        begun.append(assignment)
-        return reset(seats, seat, assignment)
-
-    monkeypatch.setattr(Seats, "_reset", note)
-    return begun
+    return noted(monkeypatch, Seats, "_reset", 1)
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ from subworlds.training.limits import Cut, Limits
 from subworlds.training.played import Played
 from subworlds.training.rollout import Rollout, RolloutSettings, make_rollout_func
 
-from .conftest import APPLES, LIST_GOODS, PEAR, SELL_APPLES, Clerk, MakeTrainer, Write, prompts, stats
+from .conftest import APPLES, LIST_GOODS, PEAR, SELL_APPLES, Clerk, MakeTrainer, Write, noted, prompts, stats
 from .exactness import assert_exact
 
 SHORT = Limits(turns=4, turn_tokens=40, tokens=400, context=1_000)
@@ -217,15 +217,7 @@ def starts(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The seats of all episodes that were started."""
     from subworlds.training.seats import Seats
 
-    started: list[int] = []
-    start = Seats.start
-
-    def note(seats: Seats, number: int, assignment: Assignment) -> Any:
-        started.append(number)
-        return start(seats, number, assignment)
-
-    monkeypatch.setattr(Seats, "start", note)
-    return started
+    return noted(monkeypatch, Seats, "start", 0)
 
 
 @pytest.fixture
